@@ -112,7 +112,7 @@ export function costOfRun(run: Run, invocations = run.deliveries): readonly Char
     run.deliveries * takenBy.delivery[kind] +
     run.heartbeats * takenBy.heartbeat[kind] +
     (run.deliveries - run.cells) * takenBy.repetition[kind];
-  // Planning and writing results, in stretches of a minute.
+  // Planning and writing results, in parts of a minute.
   const controlSeconds = run.cells / CONTROL_PER_SECOND;
   const controlMb = 2 * controlSeconds * stackFacts.controlMemoryMb;
   const messages = total('sqs') - run.deliveries + invocations;

@@ -13,7 +13,7 @@ const CONTROL_LATE_SECONDS = SECONDS_PER_HOUR;
 const DLQ_LATE_SECONDS = DLQ_RETENTION_SECONDS - 4 * 86_400;
 
 /**
- * Longer than work on a group waits after a failure, `limits.stretchBackoffCapMs`: the alarm stays open between two
+ * Longer than work on a group waits after a failure, `limits.workBackoffCapMs`: the alarm stays open between two
  * failures. It still opens within minutes of the first one, because an alarm is evaluated every minute.
  *
  * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/AlarmThatSendsEmail.html (2026-11)
@@ -144,7 +144,7 @@ function stuckAlarm(service: 'plan' | 'finalize', description: string): Alarm {
     name: `${service}-stuck`,
     description,
     namespace: 'Thrice',
-    metricName: 'StuckStretches',
+    metricName: 'StuckWork',
     statistic: 'Sum',
     dimensions: { service, stage: $app.stage },
     period: STUCK_SECONDS,

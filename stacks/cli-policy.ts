@@ -42,7 +42,7 @@ export function createCliPolicy({
       'UpdateItem',
     ),
     ...allowBucketAccess(storage, { read: [...prefixes, 'reconciler'], write: prefixes }),
-    allowDeleteObjects(storage, [...prefixes, 'stretches']),
+    allowDeleteObjects(storage, [...prefixes, 'checkpoints']),
     allowSend([...laneQueues, plan, finalize, deadLetterQueue]),
     allowCount([...laneQueues, plan, finalize, controlDeadLetterQueue]),
     // Of the lanes too: `thrice work --lane` answers their tasks.

@@ -139,8 +139,8 @@ function createPlan({ storage, queues, link }: FunctionsInit): sst.aws.Function 
         'UpdateItem',
       ),
       ...allowBucketAccess(storage, {
-        read: ['questions', 'spill', 'stretches'],
-        write: ['stretches'],
+        read: ['questions', 'spill', 'checkpoints'],
+        write: ['checkpoints'],
       }),
       allowConsume([queues.plan]),
       allowSend([...laneQueues, queues.plan]),
@@ -173,8 +173,8 @@ function createFinalize({ storage, queues, link }: FunctionsInit): sst.aws.Funct
         'UpdateItem',
       ),
       ...allowBucketAccess(storage, {
-        read: ['questions', 'runs', 'spill', 'stretches'],
-        write: ['runs', 'stretches'],
+        read: ['questions', 'runs', 'spill', 'checkpoints'],
+        write: ['runs', 'checkpoints'],
       }),
       allowConsume([queues.finalize]),
       allowSend([queues.plan, queues.finalize]),

@@ -12,9 +12,9 @@ export interface Permission {
 
 /**
  * The prefixes of the bucket: question files, what the reconciler remembers, results, large payloads of items, and
- * checkpoints of work in stretches.
+ * checkpoints of work in parts.
  */
-type Prefix = 'questions' | 'reconciler' | 'runs' | 'spill' | 'stretches';
+type Prefix = 'questions' | 'reconciler' | 'runs' | 'spill' | 'checkpoints';
 
 /** Allows actions on the table. `Scan` is excluded on purpose. */
 export function allowTableActions(

@@ -64,9 +64,9 @@ function createBucket(): sst.aws.Bucket {
       },
       // Checkpoints and parts of files, of no use once the work on their group is done.
       {
-        id: 'drop-stretches',
+        id: 'drop-checkpoints',
         status: 'Enabled',
-        filter: { prefix: 'stretches/' },
+        filter: { prefix: 'checkpoints/' },
         expiration: { days: 30 },
       },
       // Progress files and summaries are replaced often; old versions are kept only for recovery.

@@ -1,5 +1,5 @@
-import { DynamoNotifications, DynamoStretches, type SqsTaskQueue } from '@thrice/aws';
-import type { Notifications, Stretches } from '@thrice/core';
+import { DynamoNotifications, DynamoWorkLeases, type SqsTaskQueue } from '@thrice/aws';
+import type { Notifications, WorkLeases } from '@thrice/core';
 import { type Composition, compose } from './compose.ts';
 import { openClients } from './open-clients.ts';
 
@@ -10,7 +10,7 @@ export interface ControlComposition extends Composition {
   readonly notifications: Notifications;
   /** What a suggested command needs to find a group of the stage. */
   readonly flag: string;
-  readonly stretches: Stretches;
+  readonly workLeases: WorkLeases;
 }
 
 let composition: ControlComposition | undefined;
@@ -28,6 +28,6 @@ function createComposition(): ControlComposition {
     requestQueues: openQueues({ plan: stage.planQueueUrl, finalize: stage.finalizeQueueUrl }),
     notifications: new DynamoNotifications(table),
     flag: ` --stage ${stage.stage}`,
-    stretches: new DynamoStretches(table),
+    workLeases: new DynamoWorkLeases(table),
   };
 }

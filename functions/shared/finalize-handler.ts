@@ -1,12 +1,12 @@
-import { finalizeStretch, resultRequestSchema } from '@thrice/core';
+import { finalizePart, resultRequestSchema } from '@thrice/core';
 import type { ControlComposition } from './compose-control.ts';
 import { extendVisibilityDuring } from './extend-visibility.ts';
 import { openLog } from './log.ts';
 import { type Handler, handleRecords } from './sqs-event.ts';
-import { createStretchOptions, dropUnlessNeeded } from './stretch-options.ts';
+import { createWorkPartOptions, dropUnlessNeeded } from './work-part-options.ts';
 
 /**
- * Creates the handler of the finalize function, which writes the results of a group from its records, one stretch per
+ * Creates the handler of the finalize function, which writes the results of a group from its records, one part per
  * invocation.
  */
 export function createFinalizeHandler(compose: () => ControlComposition): Handler {
@@ -16,14 +16,14 @@ export function createFinalizeHandler(compose: () => ControlComposition): Handle
     return await handleRecords(event, log, (record) =>
       extendVisibilityDuring(record, 'finalize', composition, async () => {
         const request = resultRequestSchema.parse(JSON.parse(record.body));
-        const options = createStretchOptions('finalize', {
+        const options = createWorkPartOptions('finalize', {
           group: request.group,
           record,
           context,
           composition,
           log,
         });
-        const finalization = await finalizeStretch(request, options, composition);
+        const finalization = await finalizePart(request, options, composition);
         if (finalization.kind === 'held') dropUnlessNeeded(finalization);
         log.info('results', { ...request, ...finalization });
       }),

@@ -23,14 +23,14 @@ export function countEvent(event: WorkerEvent, stage: string, lane: string): voi
 }
 
 /** Records that work on a group has failed several times in a row, by stage and function. */
-export function countStuckStretch(stage: string, work: 'plan' | 'finalize'): void {
-  stuckStretch(stage, work).publishStoredMetrics();
+export function countStuckWork(stage: string, work: 'plan' | 'finalize'): void {
+  stuckWork(stage, work).publishStoredMetrics();
 }
 
-/** The metric of {@link countStuckStretch}, which `stacks/alarms.ts` watches. */
-export function stuckStretch(stage: string, work: 'plan' | 'finalize'): Metrics {
+/** The metric of {@link countStuckWork}, which `stacks/alarms.ts` watches. */
+export function stuckWork(stage: string, work: 'plan' | 'finalize'): Metrics {
   const metrics = openMetrics(work, stage);
-  metrics.addMetric('StuckStretches', MetricUnit.Count, 1);
+  metrics.addMetric('StuckWork', MetricUnit.Count, 1);
   return metrics;
 }
 

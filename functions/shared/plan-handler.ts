@@ -3,9 +3,9 @@ import type { ControlComposition } from './compose-control.ts';
 import { extendVisibilityDuring } from './extend-visibility.ts';
 import { openLog } from './log.ts';
 import { type Handler, handleRecords } from './sqs-event.ts';
-import { createStretchOptions, dropUnlessNeeded } from './stretch-options.ts';
+import { createWorkPartOptions, dropUnlessNeeded } from './work-part-options.ts';
 
-/** Creates the handler of the plan function, which sends the tasks of a group, one stretch per invocation. */
+/** Creates the handler of the plan function, which sends the tasks of a group, one part per invocation. */
 export function createPlanHandler(compose: () => ControlComposition): Handler {
   return async (event, context) => {
     const composition = compose();
@@ -13,7 +13,7 @@ export function createPlanHandler(compose: () => ControlComposition): Handler {
     return await handleRecords(event, log, (record) =>
       extendVisibilityDuring(record, 'plan', composition, async () => {
         const request = dispatchRequestSchema.parse(JSON.parse(record.body));
-        const options = createStretchOptions('plan', {
+        const options = createWorkPartOptions('plan', {
           group: request.group,
           record,
           context,

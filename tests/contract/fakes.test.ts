@@ -8,9 +8,9 @@ import { FakeGroupRequests } from '../support/fake-group-requests.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
 import { FakeNotifications } from '../support/fake-notifications.ts';
 import { FakeResendNotes } from '../support/fake-resend-notes.ts';
-import { FakeStretches } from '../support/fake-stretches.ts';
 import { FakeTaskCounter } from '../support/fake-task-counter.ts';
 import { FakeTaskQueue } from '../support/fake-task-queue.ts';
+import { FakeWorkLeases } from '../support/fake-work-leases.ts';
 import { describeActiveGroupsContract } from './active-groups-contract.ts';
 import { describeBatchesContract } from './batches-contract.ts';
 import { describeBlobStoreContract } from './blob-store-contract.ts';
@@ -21,9 +21,9 @@ import { describeGroupRequestsContract } from './group-requests-contract.ts';
 import { describeLedgerContract } from './ledger-contract.ts';
 import { describeNotificationsContract } from './notifications-contract.ts';
 import { describeResendNotesContract } from './resend-notes-contract.ts';
-import { describeStretchesContract } from './stretches-contract.ts';
 import { describeTaskCounterContract } from './task-counter-contract.ts';
 import { describeTaskQueueContract } from './task-queue-contract.ts';
+import { describeWorkLeasesContract } from './work-leases-contract.ts';
 
 // Unit tests rely on these fakes, so the fakes must keep the same promises as the real adapters.
 const nothingToRelease = { [Symbol.asyncDispose]: () => Promise.resolve() };
@@ -95,9 +95,9 @@ describeDeadLetterQueueContract('in memory', () => {
   });
 });
 
-describeStretchesContract('in memory', (clock) => {
-  const stretches = new FakeStretches(clock);
-  return Promise.resolve({ stretches, other: stretches, ...nothingToRelease });
+describeWorkLeasesContract('in memory', (clock) => {
+  const workLeases = new FakeWorkLeases(clock);
+  return Promise.resolve({ workLeases, other: workLeases, ...nothingToRelease });
 });
 
 describeTaskCounterContract('in memory', () => {

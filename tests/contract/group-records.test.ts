@@ -6,7 +6,7 @@ import {
   DynamoNotifications,
   DynamoResendNotes,
   DynamoResponseCache,
-  DynamoStretches,
+  DynamoWorkLeases,
 } from '@thrice/aws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SqliteGroupRecords } from '../../packages/local/src/store/sqlite-group-records.ts';
@@ -65,13 +65,13 @@ describeGroupRecordsContract('DynamoDB, emulated', async (clock) => {
 });
 
 describe('deleting the header of a group in DynamoDB', () => {
-  it('leaves nothing of the group: no budget, no note, no notification, no work in stretches', async () => {
+  it('leaves nothing of the group: no budget, no note, no notification, no work in parts', async () => {
     await using table = await dynamo.openTable();
     const { client, tableName } = table;
     const clock = new FakeClock();
     const init = { client, tableName, blobs: new FakeBlobStore(), clock, random: () => 0 };
     await new DynamoLedger(init).createGroup(aGroupHeader({ group: 'demo' }));
-    await new DynamoStretches(init).claim({ group: 'demo', work: 'results' }, 'a', 'request-1');
+    await new DynamoWorkLeases(init).claim({ group: 'demo', work: 'results' }, 'a', 'request-1');
     await new DynamoResendNotes(init).note('demo', {
       ...{ config: 'a', id: 'q1', count: 16, code: 'model-rate-limited' },
       ...{ since: clock.toIso(0), at: clock.toIso(0) },

@@ -57,7 +57,7 @@ export function describeGroupRequestsContract(name: string, open: OpenGroupReque
       expect(await store.receive('tasks')).toEqual([]);
     });
 
-    it('delivers a request for the next stretch of results unchanged', async () => {
+    it('delivers a request for the next part of results unchanged', async () => {
       await using store = await open();
 
       await store.requests.requestResults({ v: 1, group: 'demo', isHalted: true, isNext: true });

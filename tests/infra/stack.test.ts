@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { stackFacts } from '../../docs/capacity-model.ts';
-import { stuckStretch } from '../../functions/shared/metrics.ts';
+import { stuckWork } from '../../functions/shared/metrics.ts';
 import { readCodeDigest } from '../../packages/cli/src/shell/code-digest.ts';
 import { toolVersion } from '../../packages/cli/src/shell/tool-version.ts';
 import { limits } from '../../packages/core/src/limits.ts';
@@ -249,7 +249,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(graph.resources.filter(({ type }) => /cors/i.test(type))).toEqual([]);
     });
 
-    it('aborts unfinished uploads after 2 days and drops stretches and replaced versions after 30', () => {
+    it('aborts unfinished uploads after 2 days and drops parts and replaced versions after 30', () => {
       const type = 'aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration';
       const everything = { status: 'Enabled', filter: { prefix: '' } };
 
@@ -262,9 +262,9 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
             abortIncompleteMultipartUpload: { daysAfterInitiation: 2 },
           },
           {
-            id: 'drop-stretches',
+            id: 'drop-checkpoints',
             status: 'Enabled',
-            filter: { prefix: 'stretches/' },
+            filter: { prefix: 'checkpoints/' },
             expiration: { days: 30 },
           },
           {
@@ -461,7 +461,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       const wildcards = new Set(resources.filter((resource) => resource.includes('*')));
       expect(wildcards).toEqual(
         new Set(
-          ['questions', 'reconciler', 'runs', 'spill', 'stretches'].map(
+          ['questions', 'reconciler', 'runs', 'spill', 'checkpoints'].map(
             (part) => `${bucketArn}/${part}/*`,
           ),
         ),
@@ -512,10 +512,10 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       // Any record may be spilled to a blob, so every function that reads records reads blobs.
       expect(Object.fromEntries(granted)).toEqual({
         Answer: { read: ['questions/*', 'spill/*'], write: ['spill/*'] },
-        Plan: { read: ['questions/*', 'spill/*', 'stretches/*'], write: ['stretches/*'] },
+        Plan: { read: ['checkpoints/*', 'questions/*', 'spill/*'], write: ['checkpoints/*'] },
         Finalize: {
-          read: ['questions/*', 'runs/*', 'spill/*', 'stretches/*'],
-          write: ['runs/*', 'stretches/*'],
+          read: ['checkpoints/*', 'questions/*', 'runs/*', 'spill/*'],
+          write: ['checkpoints/*', 'runs/*'],
         },
         Reconciler: {
           read: ['reconciler/*', 'runs/*', 'spill/*'],
@@ -677,8 +677,8 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
     });
 
     it.each(['plan', 'finalize'] as const)('fire for work that is stuck: %s', (work) => {
-      const [reported] = stuckStretch(stage, work).serializeMetrics()._aws.CloudWatchMetrics;
-      const { service, stage: ofStage } = stuckStretch(stage, work).serializeMetrics();
+      const [reported] = stuckWork(stage, work).serializeMetrics()._aws.CloudWatchMetrics;
+      const { service, stage: ofStage } = stuckWork(stage, work).serializeMetrics();
 
       const alarm = alarmsOf().find(({ name }) => name === `thrice-${stage}-${work}-stuck`);
 
@@ -689,7 +689,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       });
       expect(Object.keys(alarm?.dimensions ?? {})).toEqual(reported?.Dimensions[0]);
       // It does not close between two failures.
-      expect((alarm?.period ?? 0) * 1_000).toBeGreaterThan(limits.stretchBackoffCapMs);
+      expect((alarm?.period ?? 0) * 1_000).toBeGreaterThan(limits.workBackoffCapMs);
     });
 
     it.each(['Errors', 'Throttles'])('fire for %s of each function', (metric) => {

@@ -1,7 +1,7 @@
-import type { DispatchRequest, GroupRequests, ResultRequest, StretchOptions } from '@thrice/core';
+import type { DispatchRequest, GroupRequests, ResultRequest, WorkPartOptions } from '@thrice/core';
 
 /** A delivery of a request. */
-type RequestDelivery = Pick<StretchOptions, 'requestId' | 'isRedelivered'>;
+type RequestDelivery = Pick<WorkPartOptions, 'requestId' | 'isRedelivered'>;
 
 /** Records requests and keeps them pending until they are marked as served. */
 export class FakeGroupRequests implements GroupRequests {

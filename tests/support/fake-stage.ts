@@ -34,9 +34,9 @@ import { type FakeAnswer, FakeModelClient } from './fake-model-client.ts';
 import { FakeNotifications, FakeWebhook } from './fake-notifications.ts';
 import { FakeResendNotes } from './fake-resend-notes.ts';
 import { createTestDigest, sha256 } from './fake-source-reader.ts';
-import { FakeStretches } from './fake-stretches.ts';
 import { FakeTaskCounter } from './fake-task-counter.ts';
 import { FakeTaskQueue } from './fake-task-queue.ts';
+import { FakeWorkLeases } from './fake-work-leases.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 import { PassingClock } from './passing-clock.ts';
 import { Steps } from './steps.ts';
@@ -107,7 +107,7 @@ export class FakeStage {
   readonly notifications = new FakeNotifications();
   readonly webhook = new FakeWebhook();
   readonly flag = ' --stage dev';
-  readonly stretches = new FakeStretches(this.clock);
+  readonly workLeases = new FakeWorkLeases(this.clock);
   readonly vendor = new FakeBatchClient();
   /** As one execution environment of the reconciler sees it. */
   batching: BatchTools = batchTools({

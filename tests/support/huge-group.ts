@@ -169,7 +169,7 @@ export class HugeGroup {
     has: (key) => this.stage.blobs.has(key),
   };
 
-  /** Keeps the last few: the latest may not be the one that the next stretch continues from. */
+  /** Keeps the last few: the latest may not be the one that the next part continues from. */
   #dropCheckpointsBefore(key: string): void {
     this.#checkpoints.push(key);
     for (const old of this.#checkpoints.splice(0, this.#checkpoints.length - 5)) {
@@ -210,7 +210,7 @@ function openLines() {
 }
 
 function isCheckpoint(key: string): boolean {
-  return /^stretches\/.*\/\d+\.json$/.test(key);
+  return /^checkpoints\/.*\/\d+\.json$/.test(key);
 }
 
 async function countRows(chunks: AsyncIterable<string> | Iterable<string>): Promise<Rows> {

@@ -14,7 +14,7 @@ import type { LambdaContext } from '../../functions/shared/lambda-context.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { FakeAnswer } from './fake-model-client.ts';
 import { FakeStage } from './fake-stage.ts';
-import { FakeStretches } from './fake-stretches.ts';
+import { FakeWorkLeases } from './fake-work-leases.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 import { seededDraw } from './kill-tracker.ts';
 import { noBatchClients } from './no-batch-clients.ts';
@@ -55,7 +55,7 @@ export class LambdaStage {
 
   #environmentCount = 0;
   /** On the clock of the invocations. */
-  readonly #stretches = new FakeStretches(this.clock);
+  readonly #workLeases = new FakeWorkLeases(this.clock);
 
   constructor(answer?: FakeAnswer) {
     this.stage = new FakeStage(answer);
@@ -120,7 +120,7 @@ export class LambdaStage {
       recentGroups: this.recentGroups,
       governor: this.governor,
       activeGroups,
-      stretches: this.#stretches,
+      workLeases: this.#workLeases,
       requests,
       resendNotes: this.stage.resendNotes,
       notifications: this.stage.notifications,

@@ -1,6 +1,6 @@
-import { dispatchTasks, finalizeStretch, reconcileGroups } from '@thrice/core';
+import { dispatchTasks, finalizePart, reconcileGroups } from '@thrice/core';
 import type { FakeStage } from './fake-stage.ts';
-import { stretchOptions } from './stretch-options.ts';
+import { workPartOptions } from './work-part-options.ts';
 
 const MINUTE_MS = 60_000;
 /** Long enough for every timeout of the reconciler. */
@@ -39,8 +39,8 @@ async function serveRequests(stage: FakeStage): Promise<void> {
     while (requests.countPending(kind) > 0) {
       await requests.serveNext(kind, async (request) =>
         'kind' in request
-          ? await dispatchTasks(request, stretchOptions(), stage)
-          : await finalizeStretch(request, stretchOptions(), stage),
+          ? await dispatchTasks(request, workPartOptions(), stage)
+          : await finalizePart(request, workPartOptions(), stage),
       );
     }
   }

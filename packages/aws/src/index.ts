@@ -11,7 +11,7 @@ export { DynamoLedger } from './dynamo/dynamo-ledger.ts';
 export { DynamoNotifications } from './dynamo/dynamo-notifications.ts';
 export { DynamoResendNotes } from './dynamo/dynamo-resend-notes.ts';
 export { DynamoResponseCache } from './dynamo/dynamo-response-cache.ts';
-export { DynamoStretches } from './dynamo/dynamo-stretches.ts';
+export { DynamoWorkLeases } from './dynamo/dynamo-work-leases.ts';
 export { S3BlobStore } from './s3/s3-blob-store.ts';
 export { type QueueDepth, readQueueDepth } from './sqs/queue-depth.ts';
 export { SqsDeadLetterQueue } from './sqs/sqs-dead-letter-queue.ts';

@@ -244,7 +244,7 @@ export {
   type WrittenResults,
   writeResults,
 } from './groups/finalize-group.ts';
-export { finalizeStretch } from './groups/finalize-stretch.ts';
+export { finalizePart } from './groups/finalize-part.ts';
 export {
   currentGradedGroup,
   type FinalizeStores,
@@ -274,8 +274,8 @@ export {
 export { repairTallies } from './groups/repair-tallies.ts';
 export { rerunCells } from './groups/rerun-cells.ts';
 export { type Regrading, rescoreGroup, type SpecScorers } from './groups/rescore-group.ts';
-export { type HeldRequest, type StretchOptions, stretchLeaseMs } from './groups/stretch.ts';
 export { type Verification, verifyGroup } from './groups/verify-group.ts';
+export { type HeldRequest, type WorkPartOptions, workLeaseMs } from './groups/work-part.ts';
 export { LaneGovernor } from './lanes/lane-governor.ts';
 export { rateOf, stateAt } from './lanes/lane-policy.ts';
 export { limits } from './limits.ts';
@@ -336,9 +336,9 @@ export type {
   StepRequest,
 } from './ports/solver.ts';
 export type { SourceReader, TableRow } from './ports/source-reader.ts';
-export type { GroupWork, StretchClaim, Stretches } from './ports/stretches.ts';
 export type { Delivery, TaskCounter, TaskQueue } from './ports/task-queue.ts';
 export type { Webhook } from './ports/webhook.ts';
+export type { GroupWork, WorkClaim, WorkLeases } from './ports/work-leases.ts';
 export { BUILTIN_PRICES_VERSION } from './pricing/builtin-prices.ts';
 export { BATCH_TIER, priceUsage } from './pricing/price-usage.ts';
 export { bbhSizeOf } from './results/bbh-averages.ts';

@@ -4,10 +4,10 @@ export const limits = {
   leaseMs: 60_000,
   /** How often a worker extends its leases. */
   heartbeatMs: 20_000,
-  /** The longest that a stretch of work on a group waits after a failed one. */
-  stretchBackoffCapMs: 3_600_000,
-  /** Stretches in a row that fail at the same place: the work is stuck, and a metric says so. */
-  stuckStretches: 3,
+  /** The longest that a part of work on a group waits after a failed one. */
+  workBackoffCapMs: 3_600_000,
+  /** Parts in a row that fail at the same place: the work is stuck, and a metric says so. */
+  stuckWorkFailures: 3,
   /** Pages between two checkpoints of work on a group: a crash repeats at most so many. */
   pagesPerCheckpoint: 20,
   /** The longest backoff a worker waits for while holding the cell; a longer one releases the cell. */

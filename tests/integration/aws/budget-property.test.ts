@@ -17,7 +17,7 @@ import { FakeStage } from '../../support/fake-stage.ts';
 import { seededDraw } from '../../support/kill-tracker.ts';
 import { isBudgetWrite, loseAnswer, throttledAnswer } from '../../support/sdk-faults.ts';
 import { Steps } from '../../support/steps.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 let dynamo: DynamoEmulator;
 beforeAll(async () => {
@@ -173,7 +173,7 @@ async function spend(drawn: Case) {
   };
   const isDone = () => ids.every((id) => stage.cell({ id })?.result !== undefined);
   for (let round = 0; round < 100 && !isDone(); round += 1) {
-    await dispatchTasks({ v: 1, group: 'demo', kind: 'refill' }, stretchOptions(), stage);
+    await dispatchTasks({ v: 1, group: 'demo', kind: 'refill' }, workPartOptions(), stage);
     if (stage.queue.leftCount === 0) break;
     await Promise.all(Array.from({ length: FUNCTIONS }, work));
     stage.clock.advance(ROUND_MS);

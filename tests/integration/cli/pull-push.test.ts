@@ -1,6 +1,6 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import {
-  finalizeStretch,
+  finalizePart,
   groupKey,
   reconcileGroups,
   resolveBenchmark,
@@ -19,8 +19,8 @@ import { openQuietStage, type QuietStage } from '../../support/quiet-stage.ts';
 import { callThrice, fakeTerminal, type Outcome } from '../../support/run-thrice.ts';
 import { smallBenchmark } from '../../support/small-benchmark.ts';
 import { type StepFault, Steps } from '../../support/steps.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 let dynamo: DynamoEmulator;
 beforeAll(async () => {
@@ -138,7 +138,7 @@ describe('thrice push', () => {
     const group = await groupOf(folder);
     await push(stage, folder);
 
-    const finalization = await finalizeStretch({ group }, stretchOptions(), stage);
+    const finalization = await finalizePart({ group }, workPartOptions(), stage);
 
     const header = (await stage.ledger.readGroup(group))?.header;
     if (header === undefined) throw new Error('expected the group');
@@ -495,7 +495,7 @@ async function reconcile(stage: QuietStage): Promise<void> {
     await reconcileGroups({ ...stage, tasks }, () => undefined);
     while (stage.requests.countPending('results') > 0) {
       await stage.requests.serveNext('results', ({ group }) =>
-        finalizeStretch({ group }, stretchOptions(), stage),
+        finalizePart({ group }, workPartOptions(), stage),
       );
     }
   }

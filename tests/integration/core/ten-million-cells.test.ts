@@ -3,27 +3,27 @@ import { runInNewContext } from 'node:vm';
 import {
   countPlanned,
   dispatchTasks,
-  finalizeStretch,
+  finalizePart,
   limits,
-  type StretchOptions,
-  stretchLeaseMs,
   summarySchema,
+  type WorkPartOptions,
+  workLeaseMs,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { FakeNotifications } from '../../support/fake-notifications.ts';
 import { HugeGroup } from '../../support/huge-group.ts';
 import { type StepFault, Steps } from '../../support/steps.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const SEED = 20_261_122;
-/** How much the heap may grow from the first stretches to the last, bytes. */
+/** How much the heap may grow from the first parts to the last, bytes. */
 const HEAP_GROWTH_BYTES = 16 * 1024 * 1024;
 
 // 2 runs of 4 configs that ask all questions, and of one that asks 100,000 of each of 7 kinds.
 const size = { questions: 1_075_000, fullConfigs: 4, perKind: 100_000, runs: 2 };
 const CELLS = 10_000_000;
 
-/** Serves the requests of a group, a stretch of random length at a time, and kills about every third at a random step. */
+/** Serves the requests of a group, a part of random length at a time, and kills about every third at a random step. */
 class Killer {
   killCount = 0;
   readonly #random: () => number;
@@ -34,7 +34,7 @@ class Killer {
   }
 
   async serve(huge: HugeGroup, queueName: 'tasks' | 'results'): Promise<void> {
-    const { clock, budgets, batches, activeGroups, requests, stretches, patterns } = huge.stage;
+    const { clock, budgets, batches, activeGroups, requests, workLeases, patterns } = huge.stage;
     const steps = new Steps(this.#drawFault(), () => new Error('killed'));
     const { write, concat } = steps.watch('blobs', huge.blobs);
     const stores = {
@@ -50,7 +50,7 @@ class Killer {
       queue: steps.watch('queue', huge.queue),
       activeGroups: steps.watch('activeGroups', activeGroups),
       requests: steps.watch('requests', requests),
-      stretches: steps.watch('stretches', stretches),
+      workLeases: steps.watch('workLeases', workLeases),
     };
     try {
       await requests.serveNext(queueName, async (request) => {
@@ -58,14 +58,14 @@ class Killer {
         const { kind } =
           'kind' in request
             ? await dispatchTasks(request, options, stores)
-            : await finalizeStretch(request, options, stores);
+            : await finalizePart(request, options, stores);
         // The one that was killed has it until its lease ends.
         if (kind === 'held') throw held;
       });
     } catch (error) {
       if (steps.hasCrashed) this.killCount += 1;
       else if (error !== held) throw error;
-      clock.advance(stretchLeaseMs(0));
+      clock.advance(workLeaseMs(0));
     }
   }
 
@@ -76,7 +76,7 @@ class Killer {
   }
 
   /** For 20 to 200 pages. */
-  #drawOptions(): StretchOptions {
+  #drawOptions(): WorkPartOptions {
     const pageCount = 20 + Math.floor(this.#random() * 180);
     let askCount = 0;
     this.#ownerNo += 1;
@@ -85,7 +85,7 @@ class Killer {
       return askCount >= pageCount;
     };
     const owner = `worker-${this.#ownerNo}`;
-    return stretchOptions({ owner, requestId: owner, isOutOfTime });
+    return workPartOptions({ owner, requestId: owner, isOutOfTime });
   }
 }
 
@@ -105,7 +105,7 @@ function drawFrom(seed: number): () => number {
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Compares what the heap holds in the later stretches with what it holds in the first ones. */
+/** Compares what the heap holds in the later parts with what it holds in the first ones. */
 class HeapWatch {
   readonly #usedBytes: number[] = [];
   #lookCount = 0;
@@ -129,7 +129,7 @@ describe('a group of ten million cells', { timeout: 1_800_000 }, () => {
   const huge = new HugeGroup(size);
   const killer = new Killer(SEED);
 
-  it('is planned in stretches that are killed at random', async () => {
+  it('is planned in parts that are killed at random', async () => {
     const header = await huge.header;
     const heap = new HeapWatch();
     await huge.stage.requests.requestDispatch({ v: 1, group: 'huge', kind: 'plan' });
@@ -148,7 +148,7 @@ describe('a group of ten million cells', { timeout: 1_800_000 }, () => {
     expect(heap.growthBytes).toBeLessThan(HEAP_GROWTH_BYTES);
   });
 
-  it('is finalized in stretches that are killed at random', async () => {
+  it('is finalized in parts that are killed at random', async () => {
     const header = await huge.header;
     const heap = new HeapWatch();
     const killCountBefore = killer.killCount;

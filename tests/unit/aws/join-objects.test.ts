@@ -10,7 +10,7 @@ describe('joinObjects', () => {
       return {};
     };
     const client = { send } as unknown as S3Client;
-    const sources = [{ Bucket: 'bucket', Key: 'stretches/demo/1' }];
+    const sources = [{ Bucket: 'bucket', Key: 'checkpoints/demo/1' }];
 
     const joined = joinObjects(
       client,

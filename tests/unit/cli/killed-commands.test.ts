@@ -28,7 +28,7 @@ import { createTestDigest, FakeSourceReader } from '../../support/fake-source-re
 import { FakeStage } from '../../support/fake-stage.ts';
 import { fakeTerminal } from '../../support/run-thrice.ts';
 import { type StepFault, Steps } from '../../support/steps.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 import { workUntilAtRest } from '../../support/work-until-at-rest.ts';
 
 const MINUTE_MS = 60_000;
@@ -167,7 +167,7 @@ function storesOf(stage: FakeStage, steps: Steps) {
     blobs: steps.watch('blobs', stage.blobs),
     activeGroups: steps.watch('activeGroups', stage.activeGroups),
     requests: steps.watch('requests', stage.requests),
-    stretches: steps.watch('stretches', stage.stretches),
+    workLeases: steps.watch('workLeases', stage.workLeases),
     batches: stage.batches,
   };
 }
@@ -242,7 +242,7 @@ async function runningStage(): Promise<FakeStage> {
   const stage = new FakeStage();
   await start(stage, new Steps());
   await stage.requests.serveNext('tasks', async (request) => {
-    if ('kind' in request) await dispatchTasks(request, stretchOptions(), stage);
+    if ('kind' in request) await dispatchTasks(request, workPartOptions(), stage);
   });
   const [delivery] = await stage.queue.receive('lab', 1);
   if (delivery === undefined) throw new Error('expected a task');

@@ -12,7 +12,7 @@ import { resumeOnStage } from '../../../packages/cli/src/stage/run-on-stage.ts';
 import type { Dispatch } from '../../../packages/core/src/groups/dispatch-tasks.ts';
 import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -113,10 +113,10 @@ describe('a group that is resumed in a stage', () => {
       await stage.ledger.setGroupState(header.group, 'cancelled');
       const record = await stage.ledger.readGroup(header.group);
       if (record !== undefined) await resumeOnStage(loadGroup(record), stage);
-      resumed = await dispatchTasks(plan, stretchOptions(), stage);
+      resumed = await dispatchTasks(plan, workPartOptions(), stage);
     };
 
-    await dispatchTasks(plan, stretchOptions(), stage).catch(() => undefined);
+    await dispatchTasks(plan, workPartOptions(), stage).catch(() => undefined);
 
     expect(resumed).toEqual({ kind: 'sent', sentCount: ids.length });
   });

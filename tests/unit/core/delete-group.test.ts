@@ -3,7 +3,7 @@ import {
   type DeletionStores,
   type DlqEntry,
   deleteGroup,
-  finalizeStretch,
+  finalizePart,
   type GroupHeader,
   limits,
   markForDeletion,
@@ -13,7 +13,7 @@ import type { DeletionOptions } from '../../../packages/core/src/groups/delete-g
 import { aCellKey, aCellTask } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { Steps } from '../../support/steps.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const options: DeletionOptions = {
   signal: new AbortController().signal,
@@ -41,7 +41,7 @@ function aMessage(run: string): DlqEntry {
 /** A stage with a group of two runs that are done, and what there is to delete it from. */
 async function openStage(entries: DlqEntry[] = []) {
   const stage = new FakeStage();
-  const { ledger, blobs, clock, activeGroups, stretches } = stage;
+  const { ledger, blobs, clock, activeGroups, workLeases } = stage;
   const header = await stage.enter({ ids: ['q1', 'q2'], runCount: 2 });
   for (const run of header.runs) {
     for (const id of ['q1', 'q2']) {
@@ -49,10 +49,10 @@ async function openStage(entries: DlqEntry[] = []) {
     }
   }
   await blobs.write('runs/demo/summary.json', ['{}']);
-  await blobs.write('stretches/demo/worker-1/1', ['{}']);
+  await blobs.write('checkpoints/demo/worker-1/1', ['{}']);
   await activeGroups.add('demo');
   await activeGroups.defer('lab', 'demo');
-  const stageLists = { activeGroups, stretches, openDlqScan: aDlq(entries) };
+  const stageLists = { activeGroups, workLeases, openDlqScan: aDlq(entries) };
   return { stage, header, stores: { ledger, records: ledger, blobs, clock, stageLists } };
 }
 
@@ -187,7 +187,7 @@ describe('deleting a group', () => {
         isFirst = false;
         await deleteMarked(header, stores, options);
       };
-      const { ledger, clock, blobs, activeGroups, requests, stretches, patterns } = stage;
+      const { ledger, clock, blobs, activeGroups, requests, workLeases, patterns } = stage;
       const readCells = ledger.readCells.bind(ledger);
       ledger.readCells = async (...args) => {
         const cells = await readCells(...args);
@@ -205,9 +205,9 @@ describe('deleting a group', () => {
       };
 
       const { notifications, flag, budgets, batches } = stage;
-      const own = { ledger, clock, blobs, activeGroups, requests, stretches, patterns };
+      const own = { ledger, clock, blobs, activeGroups, requests, workLeases, patterns };
       const finalizeStores = { ...own, notifications, flag, budgets, batches };
-      const finalization = finalizeStretch({ group: 'demo' }, stretchOptions(), finalizeStores);
+      const finalization = finalizePart({ group: 'demo' }, workPartOptions(), finalizeStores);
 
       await expect(finalization).rejects.toMatchObject({ code: 'lease-lost' });
       expect(isFirst).toBe(false);
@@ -227,7 +227,7 @@ describe('deleting a group', () => {
 
   it('waits again for a worker that writes its results if the first deletion was stopped while it waited', async () => {
     const { stage, header, stores } = await openStage();
-    await stage.stretches.claim({ group: 'demo', work: 'results' }, 'ann', 'request-1');
+    await stage.workLeases.claim({ group: 'demo', work: 'results' }, 'ann', 'request-1');
     const sleptMs: number[] = [];
     const stop = new AbortController();
     const sleep = async (ms: number) => {
@@ -253,7 +253,7 @@ describe('deleting a group', () => {
 
     expect(unharmed.names).toEqual([
       'ledger.setGroupState',
-      'stretches.revokeAll',
+      'workLeases.revokeAll',
       'records.deleteRecords',
       'records.deleteRecords',
       'records.deleteResponseCache',
@@ -299,7 +299,7 @@ function watched(stores: DeletionStores, steps: Steps): DeletionStores {
     stageLists: stageLists && {
       ...stageLists,
       activeGroups: steps.watch('activeGroups', stageLists.activeGroups),
-      stretches: steps.watch('stretches', stageLists.stretches),
+      workLeases: steps.watch('workLeases', stageLists.workLeases),
     },
   };
 }

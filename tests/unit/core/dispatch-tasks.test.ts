@@ -1,8 +1,8 @@
-import { type DispatchRequest, dispatchTasks, limits, stretchLeaseMs } from '@thrice/core';
+import { type DispatchRequest, dispatchTasks, limits, workLeaseMs } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aCellKey, aCellResult, anError, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const plan: DispatchRequest = { v: 1, group: 'demo', kind: 'plan' };
 const refill: DispatchRequest = { v: 1, group: 'demo', kind: 'refill' };
@@ -184,16 +184,16 @@ describe('a refill request', () => {
   });
 });
 
-describe('the stretches of a plan', () => {
+describe('the parts of a plan', () => {
   it('read each byte of the questions once, if nothing fails', async () => {
     const { stage, offsets } = await manyPages(60);
 
     await serveAll(stage);
 
-    // The second stretch continues after the 20 pages of the first.
+    // The second part continues after the 20 pages of the first.
     expect(offsets.map((offset) => offset > 0)).toEqual([false, true, true]);
     expect(stage.queue.sent).toHaveLength(60 * limits.pageSize);
-    expect(stage.stretches.count).toBe(0);
+    expect(stage.workLeases.count).toBe(0);
   });
 
   it('repeat at most the pages since the last checkpoint when they are killed, and lose none', async () => {
@@ -222,7 +222,7 @@ describe('the stretches of a plan', () => {
     const { send } = stage.queue;
     const others: unknown[] = [];
     stage.queue.send = async (...tasks) => {
-      others.push(await dispatchTasks(plan, stretchOptions(), stage));
+      others.push(await dispatchTasks(plan, workPartOptions(), stage));
       await send.apply(stage.queue, tasks);
     };
 
@@ -258,7 +258,7 @@ describe('the stretches of a plan', () => {
 
     expect(sentCount).toBe(0);
     expect(sent(stage)).toEqual([]);
-    expect(stage.stretches.count).toBe(0);
+    expect(stage.workLeases.count).toBe(0);
   });
 
   it.each([plan, refill])('begin anew for another request: $kind', async (request) => {
@@ -297,8 +297,8 @@ describe('the stretches of a plan', () => {
 
     for (let no = 0; no < 5; no += 1) {
       stage.queue.failNextSend(anError('store-unavailable'));
-      await dispatchTasks(plan, stretchOptions({ onStuck }), stage).catch(() => undefined);
-      stage.clock.advance(stretchLeaseMs(no));
+      await dispatchTasks(plan, workPartOptions({ onStuck }), stage).catch(() => undefined);
+      stage.clock.advance(workLeaseMs(no));
     }
 
     expect(failureCounts).toEqual([3, 4]);
@@ -311,7 +311,7 @@ describe('the stretches of a plan', () => {
     const { send } = stage.queue;
     const others: unknown[] = [];
     stage.queue.send = async (...tasks) => {
-      others.push(await dispatchTasks(request, stretchOptions(), stage));
+      others.push(await dispatchTasks(request, workPartOptions(), stage));
       await send.apply(stage.queue, tasks);
     };
 
@@ -353,13 +353,13 @@ async function serve(
   isOutOfTime: () => boolean = () => false,
   requestId = 'message-1',
 ): Promise<number> {
-  const options = stretchOptions({ requestId, isOutOfTime });
+  const options = workPartOptions({ requestId, isOutOfTime });
   const dispatch = await dispatchTasks(request, options, stage);
   if (dispatch.kind === 'sent') return dispatch.sentCount;
   throw new Error('expected that no other worker was at it');
 }
 
-/** Serves the plan, a stretch of 20 pages at a time. */
+/** Serves the plan, a part of 20 pages at a time. */
 async function serveAll(stage: FakeStage): Promise<void> {
   await stage.requests.requestDispatch(plan);
   while (stage.requests.countPending('tasks') > 0) {

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { aCellKey, aJournalEntry, anEditedHeader, anError } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { Steps } from '../../support/steps.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const plan: DispatchRequest = { v: 1, group: 'demo', kind: 'plan' };
-const MOST_STRETCHES = 20;
+const MOST_PARTS = 20;
 const ids = ['q1', 'q2', 'q3'];
 
 /** A stage where a group has bought its calls, and another reuses them that is not planned yet. */
@@ -21,8 +21,8 @@ async function aStage({ sharesCalls = false, recorded = ids } = {}): Promise<Fak
 /** Serves dispatch requests, each for one page, and answers tasks until nothing is left. */
 async function workAll(stage: FakeStage, steps = new Steps()): Promise<void> {
   const stores = watch(stage, steps);
-  for (let stretch = 0; stage.requests.countPending('tasks') > 0; stretch += 1) {
-    if (stretch === MOST_STRETCHES) throw new Error('expected the stretches to come to an end');
+  for (let part = 0; stage.requests.countPending('tasks') > 0; part += 1) {
+    if (part === MOST_PARTS) throw new Error('expected the parts to come to an end');
     await stage.requests.serveNext('tasks', async (request, delivery) => {
       if (!('kind' in request)) return;
       await dispatchTasks(request, { ...aPage(), ...delivery }, stores);
@@ -38,21 +38,30 @@ async function answerAll(stage: FakeStage): Promise<void> {
   }
 }
 
-/** A stretch of one page. */
+/** A part of one page. */
 function aPage() {
-  return stretchOptions({ isOutOfTime: () => true });
+  return workPartOptions({ isOutOfTime: () => true });
 }
 
 function watch(stage: FakeStage, steps: Steps) {
-  const { ledger, responseCache, blobs, queue, requests, stretches, clock, budgets, activeGroups } =
-    stage;
+  const {
+    ledger,
+    responseCache,
+    blobs,
+    queue,
+    requests,
+    workLeases,
+    clock,
+    budgets,
+    activeGroups,
+  } = stage;
   return {
     ledger: steps.watch('ledger', ledger),
     responseCache: steps.watch('responseCache', responseCache),
     blobs: steps.watch('blobs', blobs),
     queue: steps.watch('queue', queue),
     requests: steps.watch('requests', requests),
-    stretches: steps.watch('stretches', stretches),
+    workLeases: steps.watch('workLeases', workLeases),
     clock,
     budgets,
     activeGroups,
@@ -135,12 +144,12 @@ describe('the calls that a group reuses', () => {
       await addEntries.call(stage.responseCache, entries);
     };
 
-    await dispatchTasks(plan, stretchOptions(), stage);
+    await dispatchTasks(plan, workPartOptions(), stage);
 
     expect(sizes).toEqual([1_000, 1_000, 1_000, 2 * ids.length]);
   });
 
-  it('are entered in stretches, each of which continues behind the last', async () => {
+  it('are entered in parts, each of which continues behind the last', async () => {
     const stage = await aStage();
     await recordMany(stage, 3 * limits.pageSize);
     const entered = watchEntered(stage.responseCache);
@@ -158,11 +167,11 @@ describe('the calls that a group reuses', () => {
     await recordMany(stage, 45 * limits.pageSize);
     const entered = watchEntered(stage.responseCache, 30);
 
-    await expect(dispatchTasks(plan, stretchOptions(), stage)).rejects.toMatchObject({
+    await expect(dispatchTasks(plan, workPartOptions(), stage)).rejects.toMatchObject({
       code: 'store-unavailable',
     });
     stage.clock.advance(limits.leaseMs);
-    await dispatchTasks(plan, stretchOptions(), stage);
+    await dispatchTasks(plan, workPartOptions(), stage);
 
     const count = 45 * limits.pageSize + ids.length;
     expect(new Set(entered).size).toBe(count);
@@ -175,9 +184,9 @@ describe('the calls that a group reuses', () => {
     const entered = watchEntered(stage.responseCache);
     stage.queue.failNextSend(anError('store-unavailable'));
 
-    await dispatchTasks(plan, stretchOptions(), stage).catch(() => undefined);
+    await dispatchTasks(plan, workPartOptions(), stage).catch(() => undefined);
     stage.clock.advance(limits.leaseMs);
-    await dispatchTasks(plan, stretchOptions(), stage);
+    await dispatchTasks(plan, workPartOptions(), stage);
 
     expect(entered).toHaveLength(ids.length);
   });
@@ -194,7 +203,7 @@ describe('the calls that a group reuses', () => {
 
         await workAll(stage, new Steps(fault)).catch(() => undefined);
         await answerAll(stage);
-        stage.clock.advance(limits.stretchBackoffCapMs);
+        stage.clock.advance(limits.workBackoffCapMs);
         await stage.requests.requestDispatch(plan);
         await workAll(stage);
 

@@ -1,8 +1,8 @@
-import { finalizeStretch, limits, reconcileGroups } from '@thrice/core';
+import { finalizePart, limits, reconcileGroups } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { anError, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -106,7 +106,7 @@ describe('the reconciler of a group that notifies', () => {
     await stage.complete(ids);
 
     for (let count = 0; count < 2; count += 1) {
-      await finalizeStretch({ group: 'demo' }, stretchOptions(), stage);
+      await finalizePart({ group: 'demo' }, workPartOptions(), stage);
       await reconcile(stage, 2);
     }
 

@@ -146,22 +146,22 @@ describe('a walk', () => {
   });
 
   it('sends the same cells however it is interrupted', async () => {
-    const pagesPerStretch = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 12 });
+    const pagesPerPart = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 12 });
 
     await fc.assert(
-      fc.asyncProperty(aGrid, pagesPerStretch, async (grid, stretches) => {
+      fc.asyncProperty(aGrid, pagesPerPart, async (grid, parts) => {
         const { configs, runs } = grid;
         const questions = questionsOf(grid.questionCount);
         const uncut = new Walk(questions, { runs });
         const whole = await uncut.send({ configs });
         const cut = new Walk(questions, { runs });
-        const pages = [...stretches];
+        const pages = [...parts];
         let sentCount = 0;
         let from: WalkPosition | undefined;
         for (;;) {
           const end = await cut.sendPages(pages.shift() ?? 100, { configs, from });
           sentCount += end.sentCount;
-          // As it is stored between stretches.
+          // As it is stored between parts.
           from = walkPositionSchema.optional().parse(throughJson(end.next));
           if (end.isComplete) break;
         }

@@ -6,16 +6,16 @@ import {
   type DispatchRequest,
   dispatchTasks,
   type ErrorCode,
-  finalizeStretch,
+  finalizePart,
   type GroupHeader,
   type ResultRequest,
   reconcileGroups,
   rerunCells,
   resolveBenchmark,
-  type StretchOptions,
   type Tally,
   ThriceError,
   verifyGroup,
+  type WorkPartOptions,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ import { aModelResponse, anError, anOutput } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { runKey } from '../../support/published-rows.ts';
 import { type StepFault, Steps } from '../../support/steps.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const ids = ['q1', 'q2', 'q3'];
 const lanes = ['lab', 'spare'];
@@ -254,14 +254,14 @@ class StageAtWork {
     const stores = this.#activeGroupStores(this.#nextSteps());
     const serve = async (
       request: DispatchRequest | ResultRequest,
-      delivery: Pick<StretchOptions, 'requestId' | 'isRedelivered'>,
+      delivery: Pick<WorkPartOptions, 'requestId' | 'isRedelivered'>,
     ) => {
       // For one page of work.
-      const options = stretchOptions({ ...delivery, isOutOfTime: () => true });
+      const options = workPartOptions({ ...delivery, isOutOfTime: () => true });
       const served =
         'kind' in request
           ? await dispatchTasks(request, options, stores)
-          : await finalizeStretch(request, options, stores);
+          : await finalizePart(request, options, stores);
       if (served.kind === 'held' && served.retryInMs !== undefined) throw anError('lease-lost');
     };
     await this.#stage.requests.serveNext(kind, serve).catch(ignoreInjected);
@@ -273,7 +273,7 @@ class StageAtWork {
   }
 
   #activeGroupStores(steps: Steps) {
-    const { ledger, blobs, queue, activeGroups, stretches, requests, clock, patterns } =
+    const { ledger, blobs, queue, activeGroups, workLeases, requests, clock, patterns } =
       this.#stage;
     const { notifications, webhook, flag, batching, batches, budgets, responseCache } = this.#stage;
     return {
@@ -287,7 +287,7 @@ class StageAtWork {
       responseCache: steps.watch('responseCache', responseCache),
       queue: steps.watch('queue', queue),
       activeGroups: steps.watch('activeGroups', activeGroups),
-      stretches: steps.watch('stretches', stretches),
+      workLeases: steps.watch('workLeases', workLeases),
       requests: steps.watch('requests', requests),
       blobs,
       clock,

@@ -2,7 +2,7 @@ import {
   type Budgets,
   dispatchTasks,
   editBudget,
-  finalizeStretch,
+  finalizePart,
   type LoadedGroup,
   limits,
   loadGroup,
@@ -20,7 +20,7 @@ import {
 } from '../../support/builders.ts';
 import { FakeStage, type StageGroup } from '../../support/fake-stage.ts';
 import { Steps } from '../../support/steps.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -86,7 +86,7 @@ async function reconcile(stage: FakeStage, rounds = 1): Promise<void> {
 async function dispatch(stage: FakeStage): Promise<number> {
   const sent = await dispatchTasks(
     { v: 1, group: 'demo', kind: 'refill' },
-    stretchOptions(),
+    workPartOptions(),
     stage,
   );
   return sent.kind === 'sent' ? sent.sentCount : 0;
@@ -175,7 +175,7 @@ describe('a cell of a group with a budget in a stage', () => {
     for (const id of ['q1', 'q2', 'q3']) await stage.answer(await stage.deliver({ id }));
     stage.budgets = budgets;
 
-    await finalizeStretch({ group: 'demo' }, stretchOptions(), stage);
+    await finalizePart({ group: 'demo' }, workPartOptions(), stage);
 
     const summary: unknown = JSON.parse(stage.blobs.texts.get('runs/demo/summary.json') ?? '');
     expect(await stage.activeGroup()).toEqual([]);

@@ -154,7 +154,7 @@ describe('a summary', () => {
   });
 });
 
-describe('a summary that is built in stretches', () => {
+describe('a summary that is built in parts', () => {
   const anyRow = fc
     .record({
       run: fc.constantFrom('demo-r1', 'demo-r2'),

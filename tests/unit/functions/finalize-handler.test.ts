@@ -1,4 +1,4 @@
-import { stretchLeaseMs } from '@thrice/core';
+import { workLeaseMs } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { createFinalizeHandler } from '../../../functions/shared/finalize-handler.ts';
 import { anError } from '../../support/builders.ts';
@@ -42,7 +42,7 @@ describe('the finalize function', () => {
     },
   );
 
-  it('requests the next stretch after a minute', async () => {
+  it('requests the next part after a minute', async () => {
     const { lambda, run } = await openFinalize();
     const { readCells } = lambda.stage.ledger;
     lambda.stage.ledger.readCells = async (...args) => {
@@ -62,7 +62,7 @@ describe('the finalize function', () => {
     'drops a request that it receives for the %i. time while the request of another worker is in use',
     async (receiveCount) => {
       const { lambda, run } = await openFinalize();
-      await lambda.compose().stretches.claim(results, 'another', 'message-2');
+      await lambda.compose().workLeases.claim(results, 'another', 'message-2');
 
       const response = await run(request, receiveCount);
 
@@ -74,7 +74,7 @@ describe('the finalize function', () => {
 
   it('has its own request delivered again when the lease of a worker that may have died has ended', async () => {
     const { lambda, run } = await openFinalize();
-    await lambda.compose().stretches.claim(results, 'another', 'message-1');
+    await lambda.compose().workLeases.claim(results, 'another', 'message-1');
     lambda.clock.advance(20_000);
 
     const response = await run(request, 2);
@@ -85,28 +85,28 @@ describe('the finalize function', () => {
 
   it('keeps a request for the end of the lease of work that failed twice, and drops it then if others continue', async () => {
     const { lambda, run } = await openFinalize();
-    const { stretches } = lambda.compose();
-    await stretches.claim(results, 'first', 'message-2');
-    lambda.clock.advance(stretchLeaseMs(0));
-    await stretches.claim(results, 'second', 'message-2');
+    const { workLeases } = lambda.compose();
+    await workLeases.claim(results, 'first', 'message-2');
+    lambda.clock.advance(workLeaseMs(0));
+    await workLeases.claim(results, 'second', 'message-2');
 
     const responses = [await run(request)];
-    lambda.clock.advance(stretchLeaseMs(1));
-    await stretches.claim(results, 'third', 'message-3');
+    lambda.clock.advance(workLeaseMs(1));
+    await workLeases.claim(results, 'third', 'message-3');
     responses.push(await run(request, 2));
 
     expect(responses).toEqual([redelivered, handled]);
-    expect(lambda.released).toEqual([{ lane: 'finalize', delayMs: stretchLeaseMs(1) + 5_000 }]);
+    expect(lambda.released).toEqual([{ lane: 'finalize', delayMs: workLeaseMs(1) + 5_000 }]);
   });
 
   it('writes the results for a request that has waited for the end of such a lease', async () => {
     const { lambda, run } = await openFinalize();
-    const { stretches } = lambda.compose();
-    await stretches.claim(results, 'first', 'message-2');
-    lambda.clock.advance(stretchLeaseMs(0));
-    await stretches.claim(results, 'second', 'message-2');
+    const { workLeases } = lambda.compose();
+    await workLeases.claim(results, 'first', 'message-2');
+    lambda.clock.advance(workLeaseMs(0));
+    await workLeases.claim(results, 'second', 'message-2');
     await run(request);
-    lambda.clock.advance(stretchLeaseMs(1));
+    lambda.clock.advance(workLeaseMs(1));
 
     const response = await run(request, 2);
 

@@ -57,7 +57,7 @@ describe('the plan function', () => {
     expect(lambda.stage.queue.sent).toHaveLength(ids.length);
   });
 
-  it('ends its stretch in time even if the clock is set back by an hour', async () => {
+  it('ends its part in time even if the clock is set back by an hour', async () => {
     const { lambda, run } = await openPlan();
     lambda.onSend = () => {
       lambda.clock.advance(60_000);

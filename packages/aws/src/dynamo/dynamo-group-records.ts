@@ -9,8 +9,8 @@ import {
   NOTIFICATION_PREFIX,
   notificationListKey,
   responseCachePartitions,
-  STRETCH_PREFIX,
   tallyItemKey,
+  WORK_PREFIX,
 } from './dynamo-items.ts';
 import { partitionOf } from './dynamo-resend-notes.ts';
 import { type Attributes, DynamoTable, type ItemKey, type TableInit } from './dynamo-table.ts';
@@ -99,12 +99,12 @@ export class DynamoGroupRecords implements GroupRecords {
     await this.#deletePartition(batchesPartition(group));
   }
 
-  /** Deletes what stands beside the header: work in stretches and notifications, sent or not. */
+  /** Deletes what stands beside the header: work in parts and notifications, sent or not. */
   async #deleteItemsBeside(group: string): Promise<void> {
     const beside: Attributes[] = [];
     for await (const item of this.#table.query(groupItemKey(group).pk, {})) {
       const sk = String(item['sk']);
-      if (sk.startsWith(STRETCH_PREFIX)) beside.push(item);
+      if (sk.startsWith(WORK_PREFIX)) beside.push(item);
       if (!sk.startsWith(NOTIFICATION_PREFIX)) continue;
       // The list first: a mark finds what is left of it.
       await this.#table.remove(

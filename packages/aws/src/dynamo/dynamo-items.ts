@@ -148,9 +148,9 @@ export const notificationMarkSchema = itemSchema.extend({ isSettled: z.number() 
 /** The group that the reconciler served last when a round ran out of time. */
 export const lastServedItemSchema = itemSchema.extend({ group: z.string() });
 
-/** Work on a group that goes in stretches. */
-export const stretchItemSchema = itemSchema.extend({
-  /** Identifies the stretch that was claimed last. */
+/** Work on a group that goes in parts. */
+export const workItemSchema = itemSchema.extend({
+  /** Identifies the part that was claimed last. */
   owner: z.string(),
   /** The request that it serves. */
   requestId: z.string(),
@@ -159,8 +159,8 @@ export const stretchItemSchema = itemSchema.extend({
   /** Claims since the last checkpoint. */
   claimCount: z.int(),
 });
-/** Work on a group that goes in stretches. */
-export type StretchItem = z.infer<typeof stretchItemSchema>;
+/** Work on a group that goes in parts. */
+export type WorkItem = z.infer<typeof workItemSchema>;
 
 /** The partition of active groups. */
 export const ACTIVE_GROUPS = 'active-groups';
@@ -233,12 +233,12 @@ export function groupItemKey(group: string): ItemKey {
   return { pk: `group#${group}`, sk: 'group' };
 }
 
-/** What the sort keys of work in stretches begin with. */
-export const STRETCH_PREFIX = 'stretch#';
+/** What the sort keys of work in parts begin with. */
+export const WORK_PREFIX = 'work#';
 
-/** The key of work on a group that goes in stretches. */
-export function stretchItemKey(group: string, work: string): ItemKey {
-  return { pk: `group#${group}`, sk: `${STRETCH_PREFIX}${work}` };
+/** The key of work on a group that goes in parts. */
+export function workItemKey(group: string, work: string): ItemKey {
+  return { pk: `group#${group}`, sk: `${WORK_PREFIX}${work}` };
 }
 
 type NotificationName = Pick<Notification, 'group' | 'key'>;

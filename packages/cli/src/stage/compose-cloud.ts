@@ -13,7 +13,7 @@ import {
   DynamoLedger,
   DynamoResendNotes,
   DynamoResponseCache,
-  DynamoStretches,
+  DynamoWorkLeases,
   findStage,
   type QueueDepth,
   readMessageAges,
@@ -43,8 +43,8 @@ import type {
   PatternMatcher,
   ResendNotes,
   ResponseCache,
-  Stretches,
   TaskQueue,
+  WorkLeases,
 } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 import { ThreadPatternMatcher } from '@thrice/patterns';
@@ -69,7 +69,7 @@ export interface CloudEngine extends Disposable {
   readonly requests: GroupRequests;
   readonly resendNotes: ResendNotes;
   readonly laneStates: LaneStates;
-  readonly stretches: Stretches;
+  readonly workLeases: WorkLeases;
   readonly sqs: SQSClient;
   /** Opens a scan of the DLQ. */
   readonly openDlqScan: () => DlqScan;
@@ -109,7 +109,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
     activeGroups: new DynamoActiveGroups(table),
     resendNotes: new DynamoResendNotes(table),
     laneStates: new DynamoLaneStates(table),
-    stretches: new DynamoStretches(table),
+    workLeases: new DynamoWorkLeases(table),
     requests: new SqsGroupRequests({
       client: sqs,
       queueUrls: { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl },

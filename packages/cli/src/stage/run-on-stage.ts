@@ -146,18 +146,18 @@ export async function resumeOnStage(
   group: LoadedGroup,
   engine: Pick<
     StageEngine,
-    'stage' | 'ledger' | 'budgets' | 'activeGroups' | 'requests' | 'stretches' | 'clock'
+    'stage' | 'ledger' | 'budgets' | 'activeGroups' | 'requests' | 'workLeases' | 'clock'
   >,
 ): Promise<void> {
   const { header, benchmark, isPlanned, state } = group;
   const { group: name } = header;
-  const { ledger, activeGroups, requests, stretches } = engine;
+  const { ledger, activeGroups, requests, workLeases } = engine;
   refuseUnfitLanes(benchmark, engine.stage);
   await openStageBudget(group, engine);
   await activeGroups.add(name);
   // A worker that has sent tasks since before the group was cancelled would hold the work, and not send those again
   // that were dropped. Before the group is active: a command that is killed here is repeated.
-  if (state === 'cancelled') await stretches.endAll(name);
+  if (state === 'cancelled') await workLeases.endAll(name);
   await ledger.setGroupState(name, 'active');
   await closeBreakers(header, engine);
   const deferred = (await activeGroups.listDeferred()).filter((entry) => entry.group === name);

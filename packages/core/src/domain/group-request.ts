@@ -13,7 +13,7 @@ export const dispatchRequestSchema = z.strictObject({
   breakerKey: z.string().optional(),
   /** The maximum number of tasks to send. */
   limit: z.int().min(1).optional(),
-  /** Asks for the next stretch of this walk over the questions; absent in a request that begins one. */
+  /** Asks for the next part of this walk over the questions; absent in a request that begins one. */
   walk: z.string().min(1).optional(),
 });
 /** Requests that the tasks of a group be sent. */
@@ -25,7 +25,7 @@ export const resultRequestSchema = z.strictObject({
   group: z.string().min(1),
   /** The group makes no progress with empty queues: send the tasks of its cells without a result. */
   isHalted: z.boolean().optional(),
-  /** Asks for the next stretch of work that has begun; without effect once that is done. */
+  /** Asks for the next part of work that has begun; without effect once that is done. */
   isNext: z.boolean().optional(),
 });
 /** Requests that the results of a group be written. */

@@ -41,7 +41,7 @@ export type ConfigState = z.infer<typeof configStateSchema>;
 export interface Checkpoints<State> {
   /** Returns a key for a blob that nothing else writes. */
   newKey(): string;
-  /** Whether the stretch has to end. */
+  /** Whether the part has to end. */
   isOver(): boolean;
   /**
    * To be called between pages.
@@ -61,7 +61,7 @@ export interface WriteConfigOptions {
   readonly onRow: (row: CellRow) => void;
   /** @default without a stop, straight to the files */
   readonly checkpoints?: Checkpoints<ConfigState> | undefined;
-  /** Where an earlier stretch has stopped. @default the first row */
+  /** Where an earlier part has stopped. @default the first row */
   readonly from?: ConfigState | undefined;
 }
 
@@ -69,9 +69,9 @@ export interface WriteConfigOptions {
  * Writes the rows of a config in a run, and what derives from them, in one pass.
  *
  * With checkpoints, a config of many cells is written in pieces, which become its files at the end: a store keeps no
- * half of a blob between two stretches.
+ * half of a blob between two parts.
  *
- * @returns Undefined if the stretch had to end before the last row.
+ * @returns Undefined if the part had to end before the last row.
  */
 export async function writeConfig(options: WriteConfigOptions): Promise<WrittenConfig | undefined> {
   const { checkpoints } = options;
@@ -125,7 +125,7 @@ interface PieceProgress {
   readonly pieces: string[];
 }
 
-/** @returns False if the stretch had to end before the last row. */
+/** @returns False if the part had to end before the last row. */
 async function writeRows(
   options: WriteConfigOptions,
   checkpoints: Checkpoints<ConfigState>,
@@ -180,7 +180,7 @@ async function addRows(
   }
 }
 
-/** @returns False if the stretch had to end before the last file. */
+/** @returns False if the part had to end before the last file. */
 async function joinPieces(
   { graded: { folder }, run, config, stores, from }: WriteConfigOptions,
   checkpoints: Checkpoints<ConfigState>,
@@ -191,7 +191,7 @@ async function joinPieces(
   let joinedCount = from?.joinedCount ?? 0;
   const left = FILES.slice(joinedCount);
   for (const name of left) {
-    // At least one, so that every stretch gets further.
+    // At least one, so that every part gets further.
     if (name !== left[0] && checkpoints.isOver()) return false;
     await checkpoints.keep(Math.min(pieces.length * JOIN_MS, MAX_JOIN_MS));
     await stores.blobs.concat(

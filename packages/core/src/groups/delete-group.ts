@@ -9,7 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { DlqScan } from '../ports/dead-letter-queue.ts';
 import type { GroupRecords } from '../ports/group-records.ts';
 import type { Ledger } from '../ports/ledger.ts';
-import type { Stretches } from '../ports/stretches.ts';
+import type { WorkLeases } from '../ports/work-leases.ts';
 
 /** Configs whose records are deleted concurrently. */
 const CONFIGS_AT_ONCE = 4;
@@ -18,7 +18,7 @@ const HELD_POLL_MS = 5_000;
 /** How long a worker or reconciler may still act on what it has read of the group before it was marked, ms. */
 const MARK_UNNOTICED_MS = 2 * limits.recentMs + 1_000;
 /** A worker that writes results notices that it has lost them when it next extends its lease; the rest is for a page. */
-const STRETCH_UNNOTICED_MS = limits.heartbeatMs + 10_000;
+const WORK_UNNOTICED_MS = limits.heartbeatMs + 10_000;
 
 /** The stores that a group is deleted from. */
 export interface DeletionStores {
@@ -30,7 +30,7 @@ export interface DeletionStores {
   readonly stageLists?:
     | {
         readonly activeGroups: ActiveGroups;
-        readonly stretches: Pick<Stretches, 'revokeAll'>;
+        readonly workLeases: Pick<WorkLeases, 'revokeAll'>;
         readonly openDlqScan: () => DlqScan;
       }
     | undefined;
@@ -86,13 +86,13 @@ export async function deleteGroup(
 ): Promise<Deletion> {
   const { group } = header;
   const { ledger, records, blobs, stageLists } = stores;
-  if (stageLists !== undefined) await revokeStretches(group, stageLists.stretches, stores, options);
+  if (stageLists !== undefined) await revokeWork(group, stageLists.workLeases, stores, options);
   await deleteAllRecords(header, stores, options);
   // After its cells: whoever worked on one may have shared a call until then.
   for (const run of header.runs) await records.deleteResponseCache(run);
   const scanned = await dropAllMessages(header, stores, options.signal);
   await blobs.removeFolder(`runs/${group}`);
-  await blobs.removeFolder(`stretches/${group}`);
+  await blobs.removeFolder(`checkpoints/${group}`);
   // After its records, because a worker that ends a cell may enter its group again.
   if (stageLists !== undefined) await leaveLists(group, stageLists.activeGroups);
   const isShared = await findSharedQuestions(header, ledger);
@@ -103,14 +103,14 @@ export async function deleteGroup(
 }
 
 /** Takes the group's work from the workers that plan it or write its results. */
-async function revokeStretches(
+async function revokeWork(
   group: string,
-  stretches: Pick<Stretches, 'revokeAll'>,
+  workLeases: Pick<WorkLeases, 'revokeAll'>,
   { clock }: DeletionStores,
   { signal }: DeletionOptions,
 ): Promise<void> {
-  if (!(await stretches.revokeAll(group))) return;
-  await clock.sleep(STRETCH_UNNOTICED_MS, signal);
+  if (!(await workLeases.revokeAll(group))) return;
+  await clock.sleep(WORK_UNNOTICED_MS, signal);
   throwIfAborted(group, signal);
 }
 

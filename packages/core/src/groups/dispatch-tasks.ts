@@ -22,7 +22,12 @@ import {
   type WalkEnd,
   walkPositionSchema,
 } from './send-tasks.ts';
-import { type HeldRequest, Stretch, type StretchOptions, type StretchStores } from './stretch.ts';
+import {
+  type HeldRequest,
+  WorkPart,
+  type WorkPartOptions,
+  type WorkPartStores,
+} from './work-part.ts';
 
 /** How far the tasks of a request are sent. */
 const dispatchStateSchema = z.strictObject({
@@ -34,13 +39,13 @@ const dispatchStateSchema = z.strictObject({
   filling: fillPositionSchema.nullable(),
   /** Where tasks are sent next; null before the first. */
   from: walkPositionSchema.nullable(),
-  /** Tasks sent by all stretches. */
+  /** Tasks sent by all parts. */
   sentCount: z.int(),
 });
 type DispatchState = z.infer<typeof dispatchStateSchema>;
 
 /** The stores and services a dispatch request needs. */
-export interface DispatchStores extends PlanStores, StretchStores {
+export interface DispatchStores extends PlanStores, WorkPartStores {
   readonly responseCache: ResponseCache;
   readonly requests: GroupRequests;
   readonly budgets: Budgets;
@@ -49,7 +54,7 @@ export interface DispatchStores extends PlanStores, StretchStores {
 
 /** What became of a dispatch request. */
 export type Dispatch =
-  /** `sentCount` counts the tasks of this stretch. */
+  /** `sentCount` counts the tasks of this part. */
   | { readonly kind: 'sent'; readonly sentCount: number }
   /** Another worker holds the work. */
   | HeldRequest;
@@ -57,10 +62,10 @@ export type Dispatch =
 const nothing: Dispatch = { kind: 'sent', sentCount: 0 };
 
 /**
- * Sends a stretch of the tasks of a dispatch request. If time runs out, the next stretch is requested.
+ * Sends a part of the tasks of a dispatch request. If time runs out, the next part is requested.
  *
- * The calls that a group takes from others are entered before any task of a plan is sent, also in stretches, so that no
- * cell buys one of them. Tasks are sent before the checkpoint that says so is saved, and that is saved before the next stretch is requested or
+ * The calls that a group takes from others are entered before any task of a plan is sent, also in parts, so that no
+ * cell buys one of them. Tasks are sent before the checkpoint that says so is saved, and that is saved before the next part is requested or
  * the group is marked planned: a crash loses nothing, and repeats the tasks of `limits.pagesPerCheckpoint` pages at
  * most. A repeated task is for the same cell. A cancelled or deleted group gets no tasks.
  *
@@ -68,7 +73,7 @@ const nothing: Dispatch = { kind: 'sent', sentCount: 0 };
  */
 export async function dispatchTasks(
   request: DispatchRequest,
-  options: StretchOptions,
+  options: WorkPartOptions,
   stores: DispatchStores,
 ): Promise<Dispatch> {
   const { group, kind } = request;
@@ -77,30 +82,30 @@ export async function dispatchTasks(
   // A group that does not exist was deleted.
   if (loaded?.state !== 'active' || (kind === 'plan' && loaded.isPlanned)) return nothing;
   const work = { group, work: workOf(request) };
-  const stretch = await Stretch.claim(work, dispatchStateSchema, options, stores);
-  if ('kind' in stretch) {
+  const part = await WorkPart.claim(work, dispatchStateSchema, options, stores);
+  if ('kind' in part) {
     await deferAgain(request, stores);
-    return stretch;
+    return part;
   }
   const walk = request.walk ?? options.requestId;
-  if (request.walk !== undefined && stretch.state?.walk !== walk) {
+  if (request.walk !== undefined && part.state?.walk !== walk) {
     // A repeated message: the walk is done, or a later request has begun another.
-    await (stretch.state === undefined ? stretch.end() : stretch.release());
+    await (part.state === undefined ? part.end() : part.release());
     return nothing;
   }
   // Before the first call, whatever became of the command that has asked for them.
   await openBudget(loaded.header, loaded.benchmark, stores.budgets);
-  const dispatch = { request: { ...request, walk }, loaded, stretch };
-  const { sentCount, isComplete, isFull } = (await fillInStretch(dispatch, stores))
-    ? await sendInStretch(dispatch, stores)
+  const dispatch = { request: { ...request, walk }, loaded, part };
+  const { sentCount, isComplete, isFull } = (await fillCachePart(dispatch, stores))
+    ? await sendPart(dispatch, stores)
     : { sentCount: 0, isComplete: false, isFull: false };
   if (!isComplete && !isFull) {
-    await stretch.release();
+    await part.release();
     await stores.requests.requestDispatch({ ...request, walk });
     return { kind: 'sent', sentCount };
   }
   if (kind === 'plan') await markPlanned(loaded, ledger);
-  return await endOf(stretch, sentCount);
+  return await endOf(part, sentCount);
 }
 
 /** Cells that were deferred behind the place that another worker has reached are sent by a later request. */
@@ -117,8 +122,8 @@ async function markPlanned({ header }: LoadedGroup, ledger: DispatchStores['ledg
   if (latest?.header.edits.length === header.edits.length) await ledger.markPlanned(header.group);
 }
 
-async function endOf(stretch: Stretch<DispatchState>, sentCount: number): Promise<Dispatch> {
-  await stretch.end();
+async function endOf(part: WorkPart<DispatchState>, sentCount: number): Promise<Dispatch> {
+  await part.end();
   return { kind: 'sent', sentCount };
 }
 
@@ -127,11 +132,11 @@ function workOf({ kind, breakerKey, limit }: DispatchRequest): string {
   return JSON.stringify([kind, breakerKey, limit]);
 }
 
-/** A request in a stretch of its work. */
-interface DispatchStretch {
+/** A request in a part of its work. */
+interface DispatchPart {
   readonly request: DispatchRequest & { readonly walk: string };
   readonly loaded: LoadedGroup;
-  readonly stretch: Stretch<DispatchState>;
+  readonly part: WorkPart<DispatchState>;
 }
 
 /**
@@ -139,16 +144,16 @@ interface DispatchStretch {
  *
  * @returns Whether the tasks of the group may be sent.
  */
-async function fillInStretch(
-  { request: { walk }, loaded: { header, benchmark, isPlanned }, stretch }: DispatchStretch,
+async function fillCachePart(
+  { request: { walk }, loaded: { header, benchmark, isPlanned }, part }: DispatchPart,
   stores: DispatchStores,
 ): Promise<boolean> {
   if (isPlanned || !hasCallsToEnter(header, benchmark)) return true;
   const editCount = header.edits.length;
-  const filling = stretch.state?.editCount === editCount ? stretch.state.filling : undefined;
+  const filling = part.state?.editCount === editCount ? part.state.filling : undefined;
   if (filling === null) return true;
   const begun = { walk, editCount, from: null, sentCount: 0 };
-  const checkpoint = checkpointsOf(stretch);
+  const checkpoint = checkpointsOf(part);
   const isFull = await fillResponseCache(
     {
       header,
@@ -158,20 +163,20 @@ async function fillInStretch(
     },
     stores,
   );
-  if (isFull) await stretch.save({ ...begun, filling: null });
+  if (isFull) await part.save({ ...begun, filling: null });
   return isFull;
 }
 
 /** Sends tasks until time runs out, and saves how far it has come on the way and at the end. */
-async function sendInStretch(
-  { request, loaded: { header, benchmark }, stretch }: DispatchStretch,
+async function sendPart(
+  { request, loaded: { header, benchmark }, part }: DispatchPart,
   stores: DispatchStores,
 ): Promise<WalkEnd & { readonly isFull: boolean }> {
   const { kind, limit, walk } = request;
   const configs = plannedConfigs(header, benchmark);
   const editCount = header.edits.length;
-  const isContinued = stretch.state?.walk === walk && stretch.state.editCount === editCount;
-  const { from = null, sentCount: sentBefore = 0 } = (isContinued && stretch.state) || {};
+  const isContinued = part.state?.walk === walk && part.state.editCount === editCount;
+  const { from = null, sentCount: sentBefore = 0 } = (isContinued && part.state) || {};
   const isFirstPlan = kind === 'plan' && editCount === 0;
   const chooseEvery = isFirstPlan ? chooseAll : chooseMissing(stores.ledger);
   const callable = kind === 'plan' ? configs : await chooseConfigs(request, configs, stores);
@@ -179,7 +184,7 @@ async function sendInStretch(
     callable.some((config) => config.name === name) ? chooseEvery(run, name, page) : noTasks,
   );
   let sentCount = sentBefore;
-  const checkpoint = checkpointsOf(stretch);
+  const checkpoint = checkpointsOf(part);
   const betweenPages = async (page: SentPage) => {
     sentCount += page.sentCount;
     if (chosen.isFull()) return true;
@@ -203,19 +208,19 @@ async function sendInStretch(
 }
 
 /**
- * Saves every so many pages how far a stretch has come, and when time runs out. To be called between pages.
+ * Saves every so many pages how far a part has come, and when time runs out. To be called between pages.
  *
  * @returns Whether time has run out.
  */
 function checkpointsOf(
-  stretch: Stretch<DispatchState>,
+  part: WorkPart<DispatchState>,
 ): (next: () => DispatchState) => Promise<boolean> {
   let pageCount = 0;
   return async (next) => {
     pageCount += 1;
-    const isOver = stretch.isOver();
-    if (isOver || pageCount % limits.pagesPerCheckpoint === 0) await stretch.save(next());
-    else await stretch.keep();
+    const isOver = part.isOver();
+    if (isOver || pageCount % limits.pagesPerCheckpoint === 0) await part.save(next());
+    else await part.keep();
     return isOver;
   };
 }

@@ -52,7 +52,7 @@ export class ResultWriter {
     readonly stores: FinalizeStores;
     /** @default without a stop */
     readonly checkpoints?: Checkpoints<ResultState>;
-    /** Where an earlier stretch has stopped. @default the first row */
+    /** Where an earlier part has stopped. @default the first row */
     readonly from?: ResultState | undefined;
   }) {
     const { graded, from } = init;
@@ -67,7 +67,7 @@ export class ResultWriter {
     this.#counter = new TallyCounter(from?.tallies);
   }
 
-  /** @returns False if the stretch had to end before the last row. */
+  /** @returns False if the part had to end before the last row. */
   async writeRows(): Promise<boolean> {
     const { header, benchmark } = this.#graded;
     const atOnce = this.#stores.untilFinal === undefined ? 1 : CONFIGS_AT_ONCE;

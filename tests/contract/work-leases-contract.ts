@@ -1,26 +1,26 @@
-import { type Clock, type GroupWork, limits, type Stretches, stretchLeaseMs } from '@thrice/core';
+import { type Clock, type GroupWork, limits, type WorkLeases, workLeaseMs } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../support/fake-clock.ts';
 
 /** A fresh, empty store. */
-export interface StretchesUnderTest extends AsyncDisposable {
-  readonly stretches: Stretches;
+export interface WorkLeasesUnderTest extends AsyncDisposable {
+  readonly workLeases: WorkLeases;
   /** The same store, accessed by another process. */
-  readonly other: Stretches;
+  readonly other: WorkLeases;
 }
 
 /** Opens a fresh, empty store. */
-export type OpenStretches = (clock: Clock) => Promise<StretchesUnderTest>;
+export type OpenWorkLeases = (clock: Clock) => Promise<WorkLeasesUnderTest>;
 
 const plan: GroupWork = { group: 'demo', work: 'plan' };
 
-/** Tests every promise of the `Stretches` port. */
-export function describeStretchesContract(name: string, open: OpenStretches): void {
-  describe(`Stretches contract: ${name}`, () => {
-    it('has one owner of a stretch at a time', async () => {
+/** Tests every promise of the `WorkLeases` port. */
+export function describeWorkLeasesContract(name: string, open: OpenWorkLeases): void {
+  describe(`WorkLeases contract: ${name}`, () => {
+    it('has one owner of a part at a time', async () => {
       await using store = await open(new FakeClock());
 
-      const first = await store.stretches.claim(plan, 'ann', 'request-1');
+      const first = await store.workLeases.claim(plan, 'ann', 'request-1');
       const second = await store.other.claim(plan, 'bob', 'request-1');
 
       expect(first).toEqual({ kind: 'claimed', checkpoint: undefined, failureCount: 0 });
@@ -30,7 +30,7 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
     it('says which request its owner serves, and how long it holds the work', async () => {
       const clock = new FakeClock();
       await using store = await open(clock);
-      await store.stretches.claim(plan, 'ann', 'request-1');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
       clock.advance(1_000);
 
       const claim = await store.other.claim(plan, 'bob', 'request-2');
@@ -45,7 +45,7 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
 
       const claims = await Promise.all(
         owners.map((owner, index) =>
-          (index % 2 === 0 ? store.stretches : store.other).claim(plan, owner, 'request-1'),
+          (index % 2 === 0 ? store.workLeases : store.other).claim(plan, owner, 'request-1'),
         ),
       );
 
@@ -58,8 +58,8 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
       { group: 'other', work: 'plan' },
     ])('keeps other work apart: %j', async (work) => {
       await using store = await open(new FakeClock());
-      await store.stretches.claim(plan, 'ann', 'request-1');
-      await store.stretches.save(plan, 'ann', 'far');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
+      await store.workLeases.save(plan, 'ann', 'far');
 
       expect(await store.other.claim(work, 'bob', 'request-1')).toEqual({
         kind: 'claimed',
@@ -68,13 +68,13 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
       });
     });
 
-    it('continues the next stretch from the checkpoint', async () => {
+    it('continues the next part from the checkpoint', async () => {
       await using store = await open(new FakeClock());
-      await store.stretches.claim(plan, 'ann', 'request-1');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
 
-      const isSaved = await store.stretches.save(plan, 'ann', 'half');
-      await store.stretches.save(plan, 'ann', 'far');
-      await store.stretches.release(plan, 'ann');
+      const isSaved = await store.workLeases.save(plan, 'ann', 'half');
+      await store.workLeases.save(plan, 'ann', 'far');
+      await store.workLeases.release(plan, 'ann');
 
       expect(isSaved).toBe(true);
       expect(await store.other.claim(plan, 'bob', 'request-1')).toEqual({
@@ -86,11 +86,11 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
 
     it('starts anew once the work has ended', async () => {
       await using store = await open(new FakeClock());
-      await store.stretches.claim(plan, 'ann', 'request-1');
-      await store.stretches.save(plan, 'ann', 'far');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
+      await store.workLeases.save(plan, 'ann', 'far');
 
-      await store.stretches.end(plan, 'ann');
-      await store.stretches.end(plan, 'ann');
+      await store.workLeases.end(plan, 'ann');
+      await store.workLeases.end(plan, 'ann');
 
       expect(await store.other.claim(plan, 'bob', 'request-1')).toEqual({
         kind: 'claimed',
@@ -105,8 +105,8 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
       const claims: unknown[] = [];
 
       for (let failureCount = 0; failureCount < 8; failureCount += 1) {
-        claims.push(await store.stretches.claim(plan, `worker-${failureCount}`, 'request-1'));
-        clock.advance(stretchLeaseMs(failureCount) - 1);
+        claims.push(await store.workLeases.claim(plan, `worker-${failureCount}`, 'request-1'));
+        clock.advance(workLeaseMs(failureCount) - 1);
         claims.push(await store.other.claim(plan, 'early', 'request-1'));
         clock.advance(1);
       }
@@ -122,10 +122,10 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
     it('forgets the failures when a checkpoint is saved', async () => {
       const clock = new FakeClock();
       await using store = await open(clock);
-      await store.stretches.claim(plan, 'ann', 'request-1');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
       clock.advance(limits.leaseMs);
-      await store.stretches.claim(plan, 'bob', 'request-1');
-      await store.stretches.save(plan, 'bob', 'far');
+      await store.workLeases.claim(plan, 'bob', 'request-1');
+      await store.workLeases.save(plan, 'bob', 'far');
 
       const early = await store.other.claim(plan, 'cid', 'request-1');
       clock.advance(limits.leaseMs);
@@ -135,13 +135,13 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
       expect(late).toEqual({ kind: 'claimed', checkpoint: 'far', failureCount: 0 });
     });
 
-    it('keeps the stretch of an owner that extends it', async () => {
+    it('keeps the part of an owner that extends it', async () => {
       const clock = new FakeClock();
       await using store = await open(clock);
-      await store.stretches.claim(plan, 'ann', 'request-1');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
       clock.advance(limits.leaseMs - 1);
 
-      const isHeld = await store.stretches.extend(plan, 'ann', 2 * limits.leaseMs);
+      const isHeld = await store.workLeases.extend(plan, 'ann', 2 * limits.leaseMs);
       clock.advance(2 * limits.leaseMs - 1);
 
       expect(isHeld).toBe(true);
@@ -151,29 +151,29 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
     it('lets an owner continue after its lease has expired unless another has claimed', async () => {
       const clock = new FakeClock();
       await using store = await open(clock);
-      await store.stretches.claim(plan, 'ann', 'request-1');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
       clock.advance(limits.leaseMs);
 
-      const isHeld = await store.stretches.save(plan, 'ann', 'half');
+      const isHeld = await store.workLeases.save(plan, 'ann', 'half');
 
       expect(isHeld).toBe(true);
       expect(await store.other.claim(plan, 'bob', 'request-1')).toMatchObject({ kind: 'held' });
     });
 
-    it('refuses an owner whose stretch another has claimed', async () => {
+    it('refuses an owner whose part another has claimed', async () => {
       const clock = new FakeClock();
       await using store = await open(clock);
-      await store.stretches.claim(plan, 'ann', 'request-1');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
       clock.advance(limits.leaseMs);
       await store.other.claim(plan, 'bob', 'request-1');
       await store.other.save(plan, 'bob', 'far');
 
       const areHeld = [
-        await store.stretches.extend(plan, 'ann', limits.leaseMs),
-        await store.stretches.save(plan, 'ann', 'half'),
+        await store.workLeases.extend(plan, 'ann', limits.leaseMs),
+        await store.workLeases.save(plan, 'ann', 'half'),
       ];
-      await store.stretches.release(plan, 'ann');
-      await store.stretches.end(plan, 'ann');
+      await store.workLeases.release(plan, 'ann');
+      await store.workLeases.end(plan, 'ann');
 
       expect(areHeld).toEqual([false, false]);
       expect(await store.other.claim(plan, 'cid', 'request-1')).toMatchObject({ kind: 'held' });
@@ -186,13 +186,13 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
     it('forgets all work of a group, whoever holds it', async () => {
       await using store = await open(new FakeClock());
       const other = { group: 'demo-2', work: 'plan' };
-      for (const work of [plan, other]) await store.stretches.claim(work, 'ann', 'request-1');
-      await store.stretches.save(plan, 'ann', 'far');
+      for (const work of [plan, other]) await store.workLeases.claim(work, 'ann', 'request-1');
+      await store.workLeases.save(plan, 'ann', 'far');
 
       await store.other.endAll('demo');
 
-      expect(await store.stretches.save(plan, 'ann', 'farther')).toBe(false);
-      expect(await store.stretches.extend(other, 'ann', limits.leaseMs)).toBe(true);
+      expect(await store.workLeases.save(plan, 'ann', 'farther')).toBe(false);
+      expect(await store.workLeases.extend(other, 'ann', limits.leaseMs)).toBe(true);
       expect(await store.other.claim(plan, 'bob', 'request-2')).toEqual({
         kind: 'claimed',
         checkpoint: undefined,
@@ -206,17 +206,17 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
         { group: 'demo-2', work: 'plan' },
         { group: 'demo', work: 'results' },
       ];
-      await store.stretches.claim(plan, 'ann', 'request-1');
-      await store.stretches.claim(results, 'bob', 'request-2');
-      await store.stretches.save(results, 'bob', 'far');
-      await store.stretches.claim(other, 'cid', 'request-3');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
+      await store.workLeases.claim(results, 'bob', 'request-2');
+      await store.workLeases.save(results, 'bob', 'far');
+      await store.workLeases.claim(other, 'cid', 'request-3');
 
       const isInUse = await store.other.revokeAll('demo');
 
       expect(isInUse).toBe(true);
-      expect(await store.stretches.extend(plan, 'ann', limits.leaseMs)).toBe(false);
-      expect(await store.stretches.save(results, 'bob', 'farther')).toBe(false);
-      expect(await store.stretches.extend(other, 'cid', limits.leaseMs)).toBe(true);
+      expect(await store.workLeases.extend(plan, 'ann', limits.leaseMs)).toBe(false);
+      expect(await store.workLeases.save(results, 'bob', 'farther')).toBe(false);
+      expect(await store.workLeases.extend(other, 'cid', limits.leaseMs)).toBe(true);
       expect(await store.other.revokeAll('demo')).toBe(true);
     });
 
@@ -225,22 +225,23 @@ export function describeStretchesContract(name: string, open: OpenStretches): vo
       await using store = await open(clock);
       const ended = { group: 'demo', work: 'results' };
       const slow = { group: 'demo-2', work: 'plan' };
-      for (const work of [plan, ended, slow]) await store.stretches.claim(work, 'ann', 'request-1');
-      await store.stretches.release(plan, 'ann');
-      await store.stretches.end(ended, 'ann');
+      for (const work of [plan, ended, slow])
+        await store.workLeases.claim(work, 'ann', 'request-1');
+      await store.workLeases.release(plan, 'ann');
+      await store.workLeases.end(ended, 'ann');
       clock.advance(limits.leaseMs);
 
       expect(await store.other.revokeAll('demo')).toBe(false);
       expect(await store.other.revokeAll('demo-2')).toBe(true);
     });
 
-    it('refuses an owner that has released the stretch', async () => {
+    it('refuses an owner that has released the part', async () => {
       await using store = await open(new FakeClock());
-      await store.stretches.claim(plan, 'ann', 'request-1');
-      await store.stretches.release(plan, 'ann');
+      await store.workLeases.claim(plan, 'ann', 'request-1');
+      await store.workLeases.release(plan, 'ann');
 
-      expect(await store.stretches.extend(plan, 'ann', limits.leaseMs)).toBe(false);
-      expect(await store.stretches.save(plan, 'ann', 'far')).toBe(false);
+      expect(await store.workLeases.extend(plan, 'ann', limits.leaseMs)).toBe(false);
+      expect(await store.workLeases.save(plan, 'ann', 'far')).toBe(false);
     });
   });
 }

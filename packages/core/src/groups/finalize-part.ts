@@ -17,7 +17,12 @@ import { endEventOf } from './progress-events.ts';
 import { settleDoneGroup } from './reconcile-budget.ts';
 import { areSameTallies, readAllTallies, repairTally } from './repair-tallies.ts';
 import { ResultWriter, resultStateSchema } from './result-writer.ts';
-import { type HeldRequest, Stretch, type StretchOptions, type StretchStores } from './stretch.ts';
+import {
+  type HeldRequest,
+  WorkPart,
+  type WorkPartOptions,
+  type WorkPartStores,
+} from './work-part.ts';
 
 /** How often the results are written while cells keep being completed. */
 const MAX_PASSES = 3;
@@ -50,8 +55,8 @@ const finalizeStateSchema = z.strictObject({
 });
 type FinalizeState = z.infer<typeof finalizeStateSchema>;
 
-/** The stores {@link finalizeStretch} needs. */
-export interface FinalizeStretchStores extends FinalizeStores, StretchStores {
+/** The stores {@link finalizePart} needs. */
+export interface FinalizePartStores extends FinalizeStores, WorkPartStores {
   readonly budgets: Budgets;
   readonly batches: Batches;
   readonly activeGroups: ActiveGroups;
@@ -65,7 +70,7 @@ export interface FinalizeStretchStores extends FinalizeStores, StretchStores {
 export type Finalization =
   /** `done` counts the cells with a result, from the records. */
   | { readonly kind: 'finalized'; readonly cells: number; readonly done: number }
-  /** Time has run out, and the next stretch is requested. */
+  /** Time has run out, and the next part is requested. */
   | { readonly kind: 'continued' }
   /** Another worker holds the work. */
   | HeldRequest
@@ -73,7 +78,7 @@ export type Finalization =
   | { readonly kind: 'ended' };
 
 /**
- * Writes a stretch of the current results of a group. If time runs out, the next stretch is requested; the last one
+ * Writes a part of the current results of a group. If time runs out, the next part is requested; the last one
  * repairs the group's tallies and requests its missing tasks.
  *
  * If cells are completed, or the group is cancelled, while the results are written, they are written again. A group that
@@ -82,10 +87,10 @@ export type Finalization =
  *
  * @throws {ThriceError} `lease-lost` when another worker has taken over.
  */
-export async function finalizeStretch(
+export async function finalizePart(
   request: Pick<ResultRequest, 'group' | 'isHalted' | 'isNext'>,
-  options: StretchOptions,
-  stores: FinalizeStretchStores,
+  options: WorkPartOptions,
+  stores: FinalizePartStores,
 ): Promise<Finalization> {
   const { group, isHalted = false, isNext = false } = request;
   const record = await readGroup(group, stores.ledger);
@@ -93,21 +98,21 @@ export async function finalizeStretch(
     return { kind: 'finalized', cells: 0, done: 0 };
   }
   const work = { group, work: 'results' };
-  const stretch = await Stretch.claim(work, finalizeStateSchema, options, stores);
-  if ('kind' in stretch) return stretch;
-  if (isNext && stretch.state === undefined) {
-    await stretch.end();
+  const part = await WorkPart.claim(work, finalizeStateSchema, options, stores);
+  if ('kind' in part) return part;
+  if (isNext && part.state === undefined) {
+    await part.end();
     return { kind: 'ended' };
   }
-  const pass = await writeUntilSettled(record, stretch, stores);
+  const pass = await writeUntilSettled(record, part, stores);
   if (pass === undefined) {
-    await stretch.release();
+    await part.release();
     const next = { ...(isHalted && { isHalted }), isNext: true };
     await stores.requests.requestResults({ v: 1, group, ...next });
     return { kind: 'continued' };
   }
   await settle(record, pass, isHalted, stores);
-  await stretch.end();
+  await part.end();
   return { kind: 'finalized', cells: countPlanned(record.header), done: countDone(pass.counted) };
 }
 
@@ -121,21 +126,21 @@ interface Pass {
   readonly isSettled: boolean;
 }
 
-/** @returns The last pass; undefined if the stretch had to end before, or the group is being deleted. */
+/** @returns The last pass; undefined if the part had to end before, or the group is being deleted. */
 async function writeUntilSettled(
   record: LoadedGroup,
-  stretch: Stretch<FinalizeState>,
-  stores: FinalizeStretchStores,
+  part: WorkPart<FinalizeState>,
+  stores: FinalizePartStores,
 ): Promise<Pass | undefined> {
   const graded = await currentGradedGroup(record, stores);
-  let from = stateOf(graded, stretch);
+  let from = stateOf(graded, part);
   let before = from?.before ?? (await takeSnapshot(record.header, stores));
   for (let pass = from?.pass ?? 1; ; pass += 1) {
-    const writer = openWriter({ graded, pass, before, from }, stretch, stores);
+    const writer = openWriter({ graded, pass, before, from }, part, stores);
     if (!(await writer.writeRows())) return undefined;
     const summarize = async (state: GroupState) => {
       // Also makes sure that no other worker has taken over, and writes newer ones meanwhile.
-      await stretch.keep(SUMMARIES_MS);
+      await part.keep(SUMMARIES_MS);
       const rows = writer.rows();
       if (countDone(rows.tallies) >= countPlanned(record.header))
         await settleDoneGroup(record.header, stores);
@@ -149,7 +154,7 @@ async function writeUntilSettled(
   }
 }
 
-/** @returns Undefined if the group is being deleted: the next stretch finds it gone. */
+/** @returns Undefined if the group is being deleted: the next part finds it gone. */
 async function endPass(
   {
     record,
@@ -161,7 +166,7 @@ async function endPass(
     /** Writes the summaries for a state of the group, and returns the tallies of the records. */
     readonly summarize: (state: GroupState) => Promise<readonly Tally[]>;
   },
-  stores: FinalizeStretchStores,
+  stores: FinalizePartStores,
 ): Promise<Pass | undefined> {
   // Once more: it may have been cancelled, which the manifests say.
   const state = await readState(record, stores);
@@ -172,10 +177,10 @@ async function endPass(
   return { counted, before, after, isSettled };
 }
 
-/** How far the results under a grading are written; undefined if the last stretch wrote those of another. */
+/** How far the results under a grading are written; undefined if the last part wrote those of another. */
 function stateOf(
   { grading, header }: GradedGroup,
-  { state }: Stretch<FinalizeState>,
+  { state }: WorkPart<FinalizeState>,
 ): FinalizeState | undefined {
   const isSame = state?.grading === grading.number && state.editCount === header.edits.length;
   return isSame ? state : undefined;
@@ -193,8 +198,8 @@ function openWriter(
     readonly before: Snapshot;
     readonly from: FinalizeState | undefined;
   },
-  stretch: Stretch<FinalizeState>,
-  stores: FinalizeStretchStores,
+  part: WorkPart<FinalizeState>,
+  stores: FinalizePartStores,
 ): ResultWriter {
   const grading = graded.grading.number;
   const editCount = graded.header.edits.length;
@@ -203,17 +208,17 @@ function openWriter(
     stores,
     from: from?.rows,
     checkpoints: {
-      newKey: () => stretch.newKey(),
-      isOver: () => stretch.isOver(),
-      keep: (forMs) => stretch.keep(forMs),
-      save: (rows) => stretch.save({ grading, editCount, pass, before, rows }),
+      newKey: () => part.newKey(),
+      isOver: () => part.isOver(),
+      keep: (forMs) => part.keep(forMs),
+      save: (rows) => part.save({ grading, editCount, pass, before, rows }),
     },
   });
 }
 
 async function readState(
   { header }: LoadedGroup,
-  { ledger }: FinalizeStretchStores,
+  { ledger }: FinalizePartStores,
 ): Promise<GroupState | undefined> {
   const record = await ledger.readGroup(header.group);
   return record?.state;
@@ -221,7 +226,7 @@ async function readState(
 
 async function takeSnapshot(
   header: GroupHeader,
-  { ledger, activeGroups }: FinalizeStretchStores,
+  { ledger, activeGroups }: FinalizePartStores,
 ): Promise<Snapshot> {
   const activeGroup = await activeGroups.find(header.group);
   const tallies = await readAllTallies(header, ledger);
@@ -237,7 +242,7 @@ async function settle(
   record: LoadedGroup,
   { counted, before, after, isSettled }: Pass,
   isHalted: boolean,
-  stores: FinalizeStretchStores,
+  stores: FinalizePartStores,
 ): Promise<void> {
   const { ledger, activeGroups, requests } = stores;
   const { header } = record;
@@ -258,7 +263,7 @@ async function settle(
 /** Whether a batch of a group was sent and is not removed: its reader may have died after the last answer. */
 async function isInBatches(
   header: GroupHeader,
-  { batches }: Pick<FinalizeStretchStores, 'batches'>,
+  { batches }: Pick<FinalizePartStores, 'batches'>,
 ): Promise<boolean> {
   if (!mayHaveBatches(header)) return false;
   return (await batches.list(header.group)).some(isSentBatch);

@@ -2,17 +2,17 @@ import {
   type Clock,
   type GroupWork,
   limits,
-  type StretchClaim,
-  type Stretches,
-  stretchLeaseMs,
+  type WorkClaim,
+  type WorkLeases,
+  workLeaseMs,
 } from '@thrice/core';
 import {
   groupItemKey,
   parseItem,
-  STRETCH_PREFIX,
-  type StretchItem,
-  stretchItemKey,
-  stretchItemSchema,
+  WORK_PREFIX,
+  type WorkItem,
+  workItemKey,
+  workItemSchema,
 } from './dynamo-items.ts';
 import { DynamoTable, type ItemKey, type TableInit } from './dynamo-table.ts';
 
@@ -23,12 +23,12 @@ const NONE = '';
 const DELETION = 'deletion';
 
 /**
- * Work in stretches, as items beside those of their groups in the ledger's table.
+ * Work in parts, as items beside those of their groups in the ledger's table.
  *
  * States of an item: (absent) --claim--> claimed --release--> free --claim--> claimed --end--> (absent). A free item has
  * a lease that has expired. A deletion owns the items of its group until it removes them with the header.
  */
-export class DynamoStretches implements Stretches {
+export class DynamoWorkLeases implements WorkLeases {
   readonly #table: DynamoTable;
   readonly #clock: Clock;
 
@@ -37,8 +37,8 @@ export class DynamoStretches implements Stretches {
     this.#clock = init.clock;
   }
 
-  async claim({ group, work }: GroupWork, owner: string, requestId: string): Promise<StretchClaim> {
-    const key = stretchItemKey(group, work);
+  async claim({ group, work }: GroupWork, owner: string, requestId: string): Promise<WorkClaim> {
+    const key = workItemKey(group, work);
     const item = await this.#read(key);
     if (item !== undefined && item.leaseUntilMs > this.#clock.now()) return this.#heldBy(item);
     const failureCount = item?.claimCount ?? 0;
@@ -47,7 +47,7 @@ export class DynamoStretches implements Stretches {
       schemaVersion: SCHEMA_VERSION,
       owner,
       requestId,
-      leaseUntilMs: this.#clock.now() + stretchLeaseMs(failureCount),
+      leaseUntilMs: this.#clock.now() + workLeaseMs(failureCount),
       claimCount: failureCount + 1,
     };
     const unchanged = item && { owner: item.owner, leaseUntilMs: item.leaseUntilMs };
@@ -60,7 +60,7 @@ export class DynamoStretches implements Stretches {
     return this.#heldBy(other ?? { ...lease, requestId: NONE, leaseUntilMs: 0 });
   }
 
-  #heldBy({ requestId, claimCount, leaseUntilMs }: StretchItem): StretchClaim {
+  #heldBy({ requestId, claimCount, leaseUntilMs }: WorkItem): WorkClaim {
     const failureCount = Math.max(0, claimCount - 1);
     const leaseMs = Math.max(0, leaseUntilMs - this.#clock.now());
     return { kind: 'held', requestId, failureCount, leaseMs };
@@ -68,22 +68,22 @@ export class DynamoStretches implements Stretches {
 
   async extend({ group, work }: GroupWork, owner: string, leaseMs: number): Promise<boolean> {
     const set = { leaseUntilMs: this.#clock.now() + leaseMs };
-    return await this.#table.update(stretchItemKey(group, work), { set }, { owner });
+    return await this.#table.update(workItemKey(group, work), { set }, { owner });
   }
 
   async save({ group, work }: GroupWork, owner: string, checkpoint: string): Promise<boolean> {
     const leaseUntilMs = this.#clock.now() + limits.leaseMs;
     const set = { leaseUntilMs, checkpoint, claimCount: 0 };
-    return await this.#table.update(stretchItemKey(group, work), { set }, { owner });
+    return await this.#table.update(workItemKey(group, work), { set }, { owner });
   }
 
   async release({ group, work }: GroupWork, owner: string): Promise<void> {
     const set = { leaseUntilMs: 0, owner: NONE };
-    await this.#table.update(stretchItemKey(group, work), { set }, { owner });
+    await this.#table.update(workItemKey(group, work), { set }, { owner });
   }
 
   async end({ group, work }: GroupWork, owner: string): Promise<void> {
-    await this.#table.remove(stretchItemKey(group, work), { owner });
+    await this.#table.remove(workItemKey(group, work), { owner });
   }
 
   async endAll(group: string): Promise<void> {
@@ -101,14 +101,14 @@ export class DynamoStretches implements Stretches {
 
   async *#list(group: string): AsyncIterable<{ readonly key: ItemKey; readonly owner: string }> {
     const { pk } = groupItemKey(group);
-    for await (const item of this.#table.query(pk, { prefix: STRETCH_PREFIX })) {
-      const { owner } = parseItem(stretchItemSchema, item, this.#table.name);
+    for await (const item of this.#table.query(pk, { prefix: WORK_PREFIX })) {
+      const { owner } = parseItem(workItemSchema, item, this.#table.name);
       yield { key: { pk, sk: String(item['sk']) }, owner };
     }
   }
 
-  async #read(key: ItemKey): Promise<StretchItem | undefined> {
+  async #read(key: ItemKey): Promise<WorkItem | undefined> {
     const item = await this.#table.get(key);
-    return item && parseItem(stretchItemSchema, item, this.#table.name);
+    return item && parseItem(workItemSchema, item, this.#table.name);
   }
 }

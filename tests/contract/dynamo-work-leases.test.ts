@@ -1,7 +1,7 @@
-import { DynamoStretches } from '@thrice/aws';
+import { DynamoWorkLeases } from '@thrice/aws';
 import { afterAll, beforeAll } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
-import { describeStretchesContract } from './stretches-contract.ts';
+import { describeWorkLeasesContract } from './work-leases-contract.ts';
 
 let dynamo: DynamoEmulator;
 beforeAll(async () => {
@@ -11,12 +11,12 @@ afterAll(async () => {
   await dynamo[Symbol.asyncDispose]();
 });
 
-describeStretchesContract('DynamoDB, emulated', async (clock) => {
+describeWorkLeasesContract('DynamoDB, emulated', async (clock) => {
   const table = await dynamo.openTable();
   const init = { tableName: table.tableName, clock, random: () => 0 };
   return {
-    stretches: new DynamoStretches({ ...init, client: table.client }),
-    other: new DynamoStretches({ ...init, client: table.otherClient }),
+    workLeases: new DynamoWorkLeases({ ...init, client: table.client }),
+    other: new DynamoWorkLeases({ ...init, client: table.otherClient }),
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
   };
 });

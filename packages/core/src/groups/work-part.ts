@@ -3,11 +3,11 @@ import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { GroupWork, HeldStretch, Stretches } from '../ports/stretches.ts';
+import type { GroupWork, HeldWork, WorkLeases } from '../ports/work-leases.ts';
 
-/** What the work of a group in stretches needs. */
-export interface StretchStores {
-  readonly stretches: Stretches;
+/** What the work of a group in parts needs. */
+export interface WorkPartStores {
+  readonly workLeases: WorkLeases;
   readonly blobs: BlobStore;
   readonly clock: Clock;
 }
@@ -15,9 +15,9 @@ export interface StretchStores {
 /** How far the clocks of two workers may differ: a request that is early for the end of a lease would be dropped. */
 const CLOCK_DIFFERENCE_MS = 5_000;
 
-/** How a worker goes about a stretch. */
-export interface StretchOptions {
-  /** Identifies the stretch; a new one for each. */
+/** How a worker goes about a part. */
+export interface WorkPartOptions {
+  /** Identifies the part; a new one for each. */
   readonly owner: string;
   /** Identifies the request for it, the same each time it is delivered. */
   readonly requestId: string;
@@ -25,7 +25,7 @@ export interface StretchOptions {
   readonly isRedelivered: boolean;
   /** Checked between pages; at least one page is done. */
   readonly isOutOfTime: () => boolean;
-  /** Called when the work is claimed after `limits.stuckStretches` failures in a row, or more. */
+  /** Called when the work is claimed after `limits.stuckWorkFailures` failures in a row, or more. */
   readonly onStuck?: ((failureCount: number) => void) | undefined;
 }
 
@@ -37,22 +37,22 @@ export interface HeldRequest {
 }
 
 /** The duration of a lease after so many failures in a row, ms. */
-export function stretchLeaseMs(failureCount: number): number {
-  return Math.min(limits.leaseMs * 2 ** failureCount, limits.stretchBackoffCapMs);
+export function workLeaseMs(failureCount: number): number {
+  return Math.min(limits.leaseMs * 2 ** failureCount, limits.workBackoffCapMs);
 }
 
 /**
- * One stretch of the work on a group, which one worker holds.
+ * One part of the work on a group, which one worker holds.
  *
- * claimed --save--> claimed --release--> (the next stretch can be claimed) or --end--> (the work is done)
+ * claimed --save--> claimed --release--> (the next part can be claimed) or --end--> (the work is done)
  *
- * A stretch that fails keeps its lease until it expires. What it has done since its last checkpoint is done again, so
+ * A part that fails keeps its lease until it expires. What it has done since its last checkpoint is done again, so
  * that must be harmless.
  */
-export class Stretch<State> {
+export class WorkPart<State> {
   readonly #work: GroupWork;
   readonly #owner: string;
-  readonly #stores: StretchStores;
+  readonly #stores: WorkPartStores;
   readonly #isOutOfTime: () => boolean;
   readonly #leaseMs: number;
   /** Where the work continues; undefined at its start. */
@@ -63,8 +63,8 @@ export class Stretch<State> {
 
   private constructor(init: {
     readonly work: GroupWork;
-    readonly options: StretchOptions;
-    readonly stores: StretchStores;
+    readonly options: WorkPartOptions;
+    readonly stores: WorkPartStores;
     readonly state: State | undefined;
     readonly failureCount: number;
   }) {
@@ -73,12 +73,12 @@ export class Stretch<State> {
     this.#isOutOfTime = init.options.isOutOfTime;
     this.#stores = init.stores;
     this.state = init.state;
-    this.#leaseMs = stretchLeaseMs(init.failureCount);
+    this.#leaseMs = workLeaseMs(init.failureCount);
     this.#extendedAtMs = init.stores.clock.monotonicMs();
   }
 
   /**
-   * Claims the next stretch of some work.
+   * Claims the next part of some work.
    *
    * @param schema - Of the state; a saved one that does not match is from another version, and the work starts anew.
    * @returns What becomes of the request while another worker holds the work.
@@ -86,25 +86,25 @@ export class Stretch<State> {
   static async claim<State>(
     work: GroupWork,
     schema: z.ZodType<State>,
-    options: StretchOptions,
-    stores: StretchStores,
-  ): Promise<Stretch<State> | HeldRequest> {
-    const claim = await stores.stretches.claim(work, options.owner, options.requestId);
+    options: WorkPartOptions,
+    stores: WorkPartStores,
+  ): Promise<WorkPart<State> | HeldRequest> {
+    const claim = await stores.workLeases.claim(work, options.owner, options.requestId);
     if (claim.kind === 'held') return { kind: 'held', retryInMs: retryInMsOf(claim, options) };
     const { checkpoint, failureCount } = claim;
-    if (failureCount >= limits.stuckStretches) options.onStuck?.(failureCount);
+    if (failureCount >= limits.stuckWorkFailures) options.onStuck?.(failureCount);
     const state =
       checkpoint === undefined ? undefined : await readState(checkpoint, schema, stores.blobs);
-    return new Stretch({ work, options, stores, state, failureCount });
+    return new WorkPart({ work, options, stores, state, failureCount });
   }
 
   /** Returns a key for a blob that nothing else writes. */
   newKey(): string {
     this.#keyCount += 1;
-    return `stretches/${this.#work.group}/${this.#owner}/${this.#keyCount}`;
+    return `checkpoints/${this.#work.group}/${this.#owner}/${this.#keyCount}`;
   }
 
-  /** Whether the stretch has to end. */
+  /** Whether the part has to end. */
   isOver(): boolean {
     return this.#isOutOfTime();
   }
@@ -116,11 +116,11 @@ export class Stretch<State> {
    * @throws {ThriceError} `lease-lost` when another worker has taken the work over.
    */
   async keep(forMs = 0): Promise<void> {
-    const { clock, stretches } = this.#stores;
+    const { clock, workLeases } = this.#stores;
     const nowMs = clock.monotonicMs();
     if (forMs === 0 && nowMs - this.#extendedAtMs < limits.heartbeatMs) return;
     const leaseMs = Math.max(this.#leaseAfterSaveMs ?? this.#leaseMs, forMs);
-    this.#check(await stretches.extend(this.#work, this.#owner, leaseMs));
+    this.#check(await workLeases.extend(this.#work, this.#owner, leaseMs));
     this.#extendedAtMs = nowMs;
   }
 
@@ -130,23 +130,23 @@ export class Stretch<State> {
    * @throws {ThriceError} `lease-lost` when another worker has taken the work over.
    */
   async save(state: State): Promise<void> {
-    const { blobs, stretches, clock } = this.#stores;
+    const { blobs, workLeases, clock } = this.#stores;
     const key = `${this.newKey()}.json`;
     await blobs.write(key, [JSON.stringify(state)]);
     const nowMs = clock.monotonicMs();
-    this.#check(await stretches.save(this.#work, this.#owner, key));
+    this.#check(await workLeases.save(this.#work, this.#owner, key));
     this.#extendedAtMs = nowMs;
     this.#leaseAfterSaveMs = limits.leaseMs;
   }
 
-  /** Lets another worker do the next stretch. */
+  /** Lets another worker do the next part. */
   async release(): Promise<void> {
-    await this.#stores.stretches.release(this.#work, this.#owner);
+    await this.#stores.workLeases.release(this.#work, this.#owner);
   }
 
   /** Ends the work. */
   async end(): Promise<void> {
-    await this.#stores.stretches.end(this.#work, this.#owner);
+    await this.#stores.workLeases.end(this.#work, this.#owner);
   }
 
   #check(isHeld: boolean): void {
@@ -167,8 +167,8 @@ export class Stretch<State> {
  * for the end of the lease. Whoever holds the work after that has claimed it since, by a request of its own.
  */
 function retryInMsOf(
-  held: HeldStretch,
-  { requestId, isRedelivered }: StretchOptions,
+  held: HeldWork,
+  { requestId, isRedelivered }: WorkPartOptions,
 ): number | undefined {
   const isOwn = held.requestId === requestId;
   if (!isOwn && (held.failureCount === 0 || isRedelivered)) return undefined;

@@ -3,18 +3,18 @@ import {
   type CellKey,
   type CellRecord,
   type CellResult,
-  finalizeStretch,
+  finalizePart,
   groupKey,
   limits,
   rescoreGroup,
   resolveBenchmark,
-  stretchLeaseMs,
   summarySchema,
   verifyGroup,
+  workLeaseMs,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Finalization } from '../../../packages/core/src/groups/finalize-stretch.ts';
+import type { Finalization } from '../../../packages/core/src/groups/finalize-part.ts';
 import {
   aCall,
   aCellKey,
@@ -26,7 +26,7 @@ import {
 import { FakeStage } from '../../support/fake-stage.ts';
 import { readRowFile, runKey } from '../../support/published-rows.ts';
 import { Steps } from '../../support/steps.ts';
-import { stretchOptions } from '../../support/stretch-options.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const nothing = { scored: 0, unparsed: 0, ungraded: 0, failed: 0 };
 
@@ -174,7 +174,7 @@ describe('the results of an incomplete group', () => {
       await stage.ledger.setGroupState('demo', 'deleting');
     };
 
-    const finalization = await finalizeStretch({ group: 'demo' }, stretchOptions(), stage);
+    const finalization = await finalizePart({ group: 'demo' }, workPartOptions(), stage);
 
     expect(finalization).toEqual({ kind: 'continued' });
     expect([...stage.blobs.texts.keys()]).not.toContain('runs/demo/summary.json');
@@ -187,8 +187,8 @@ describe('the results of an incomplete group', () => {
     const before = [...stage.blobs.written];
 
     const finalizations = [
-      await finalizeStretch({ group: 'lost' }, stretchOptions(), stage),
-      await finalizeStretch({ group: 'demo' }, stretchOptions(), stage),
+      await finalizePart({ group: 'lost' }, workPartOptions(), stage),
+      await finalizePart({ group: 'demo' }, workPartOptions(), stage),
     ];
 
     const nothing = { kind: 'finalized', cells: 0, done: 0 };
@@ -376,25 +376,25 @@ describe('a group whose cells are completed while its results are written', () =
 describe('the results of a large group', () => {
   const pieceCells = limits.pageSize * limits.pagesPerCheckpoint;
 
-  it('are written in stretches, byte for byte as in one pass, whatever is killed on the way', async () => {
+  it('are written in parts, byte for byte as in one pass, whatever is killed on the way', async () => {
     const whole = await aLargeStage();
     const expected = await whole.finalizeInOnePass();
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 20 }), { maxLength: 8 }), async (kills) => {
         const large = await aLargeStage();
 
-        const stretchCount = await large.finalizeInStretches(kills);
+        const partCount = await large.finalizeInParts(kills);
 
         expect(large.files()).toEqual(expected);
-        expect(stretchCount).toBeGreaterThanOrEqual(3);
-        expect(large.stage.stretches.count).toBe(0);
+        expect(partCount).toBeGreaterThanOrEqual(3);
+        expect(large.stage.workLeases.count).toBe(0);
         expect(await large.verify()).toEqual([]);
       }),
       { numRuns: 3 },
     );
   });
 
-  it('begin a stretch where the last one ended', async () => {
+  it('begin a part where the last one ended', async () => {
     const { stage } = await aLargeStage();
     const readCounts: number[] = [];
     let readCount = 0;
@@ -406,15 +406,15 @@ describe('the results of a large group', () => {
 
     for (let isNext = false, kind = ''; kind !== 'finalized'; isNext = true) {
       readCount = 0;
-      ({ kind } = await finalizeStretch(
+      ({ kind } = await finalizePart(
         { group: 'demo', isNext },
-        stretchOptions({ isOutOfTime: pagesOf(7) }),
+        workPartOptions({ isOutOfTime: pagesOf(7) }),
         stage,
       ));
       readCounts.push(readCount);
     }
 
-    // 21 pages and a bit, in stretches of 7 pages; the last one writes the summaries.
+    // 21 pages and a bit, in parts of 7 pages; the last one writes the summaries.
     const total = readCounts.reduce((sum, count) => sum + count, 0);
     expect(total).toBe(pieceCells + 501);
     expect(Math.max(...readCounts)).toBeLessThanOrEqual(8 * limits.pageSize);
@@ -471,22 +471,22 @@ describe('the results of a large group', () => {
     },
   );
 
-  it('are not begun again by a repeated message for the next stretch', async () => {
+  it('are not begun again by a repeated message for the next part', async () => {
     const stage = new FakeStage();
     await stage.enter();
     await complete(stage, {}, aCellResult());
     await finalize(stage);
     const { length } = stage.blobs.written;
 
-    const finalization = await finalizeStretch(
+    const finalization = await finalizePart(
       { group: 'demo', isNext: true },
-      stretchOptions(),
+      workPartOptions(),
       stage,
     );
 
     expect(finalization).toEqual({ kind: 'ended' });
     expect(stage.blobs.written).toHaveLength(length);
-    expect(stage.stretches.count).toBe(0);
+    expect(stage.workLeases.count).toBe(0);
   });
 
   it('are joined file by file: one that is joined is not read or joined again', async () => {
@@ -502,15 +502,15 @@ describe('the results of a large group', () => {
       await concat(key, parts);
       joined.push(key.split('/').at(-1) ?? '');
     };
-    const failed = finalizeStretch({ group: 'demo' }, stretchOptions(), stage);
+    const failed = finalizePart({ group: 'demo' }, workPartOptions(), stage);
     await expect(failed).rejects.toMatchObject({ code: 'store-unavailable' });
     stage.clock.advance(3_600_000);
     stage.ledger.readCells = () => Promise.reject(anError('invariant-violated'));
     const kinds: string[] = [];
 
     while (kinds.at(-1) !== 'finalized') {
-      const options = stretchOptions({ isOutOfTime: () => true });
-      kinds.push((await finalizeStretch({ group: 'demo' }, options, stage)).kind);
+      const options = workPartOptions({ isOutOfTime: () => true });
+      kinds.push((await finalizePart({ group: 'demo' }, options, stage)).kind);
     }
 
     expect(joined).toEqual(['a.jsonl', 'predictions_a.json', 'failures_a.json']);
@@ -520,7 +520,7 @@ describe('the results of a large group', () => {
 
   it('are begun again if the group was graded again meanwhile', async () => {
     const { stage, header, files, verify } = await aLargeStage();
-    await finalizeStretch({ group: 'demo' }, stretchOptions({ isOutOfTime: pagesOf(3) }), stage);
+    await finalizePart({ group: 'demo' }, workPartOptions({ isOutOfTime: pagesOf(3) }), stage);
     const group = {
       header,
       benchmark: resolveBenchmark(header.spec, 'x'),
@@ -532,9 +532,9 @@ describe('the results of a large group', () => {
     await rescoreGroup(group, { specSha256: 'd'.repeat(64), scorers }, stage);
 
     for (let kind = ''; kind !== 'finalized'; ) {
-      ({ kind } = await finalizeStretch(
+      ({ kind } = await finalizePart(
         { group: 'demo' },
-        stretchOptions({ isOutOfTime: pagesOf(30) }),
+        workPartOptions({ isOutOfTime: pagesOf(30) }),
         stage,
       ));
     }
@@ -552,8 +552,8 @@ describe('the results of a large group', () => {
     stage.ledger.readCells = () => Promise.reject(anError('store-unavailable'));
     // A day, minute by minute, with a request in each.
     for (let minute = 0; minute < 24 * 60; minute += 1) {
-      const options = stretchOptions({ onStuck: (count) => failureCounts.push(count) });
-      const kind = await finalizeStretch({ group: 'demo' }, options, stage).then(
+      const options = workPartOptions({ onStuck: (count) => failureCounts.push(count) });
+      const kind = await finalizePart({ group: 'demo' }, options, stage).then(
         (finalization) => finalization.kind,
         () => 'failed',
       );
@@ -563,7 +563,7 @@ describe('the results of a large group', () => {
 
     // 1, 2, 4, ... 32 minutes apart, then an hour.
     expect(ends).toHaveLength(29);
-    expect(failureCounts[0]).toBe(limits.stuckStretches);
+    expect(failureCounts[0]).toBe(limits.stuckWorkFailures);
   });
 });
 
@@ -597,13 +597,13 @@ async function aLargeStage() {
     header,
     files,
     finalizeInOnePass: async () => {
-      await finalizeStretch({ group: 'demo' }, stretchOptions(), stage);
+      await finalizePart({ group: 'demo' }, workPartOptions(), stage);
       return files();
     },
-    /** Kills the process after so many writes, once for each number; returns how many stretches it took. */
-    finalizeInStretches: async (kills: readonly number[]) => {
+    /** Kills the process after so many writes, once for each number; returns how many parts it took. */
+    finalizeInParts: async (kills: readonly number[]) => {
       const left = [...kills];
-      for (let stretchCount = 1; ; stretchCount += 1) {
+      for (let partCount = 1; ; partCount += 1) {
         const kill = left.shift();
         const fault =
           kill === undefined
@@ -615,17 +615,17 @@ async function aLargeStage() {
           clock: stage.clock,
           ledger: stage.ledger,
           blobs: steps.watch('blobs', stage.blobs),
-          stretches: steps.watch('stretches', stage.stretches),
+          workLeases: steps.watch('workLeases', stage.workLeases),
           requests: steps.watch('requests', stage.requests),
         };
-        const finalization = await finalizeStretch(
+        const finalization = await finalizePart(
           { group: 'demo' },
-          stretchOptions({ isOutOfTime: pagesOf(9) }),
+          workPartOptions({ isOutOfTime: pagesOf(9) }),
           stores,
         ).catch(() => undefined);
-        if (finalization?.kind === 'finalized') return stretchCount;
-        if (stretchCount > 500) throw new Error('expected the results to be written');
-        stage.clock.advance(stretchLeaseMs(kills.length));
+        if (finalization?.kind === 'finalized') return partCount;
+        if (partCount > 500) throw new Error('expected the results to be written');
+        stage.clock.advance(workLeaseMs(kills.length));
       }
     },
     verify: async () => {
@@ -656,7 +656,7 @@ function cellOf(key: CellKey): [string, CellRecord][] {
 
 /** Writes the results of a halted group, without a limit of time. */
 async function finalize(stage: FakeStage): Promise<Finalization> {
-  return await finalizeStretch({ group: 'demo', isHalted: true }, stretchOptions(), stage);
+  return await finalizePart({ group: 'demo', isHalted: true }, workPartOptions(), stage);
 }
 
 const cellsFile = 'cells/direct.jsonl';

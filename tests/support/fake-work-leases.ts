@@ -2,9 +2,9 @@ import {
   type Clock,
   type GroupWork,
   limits,
-  type StretchClaim,
-  type Stretches,
-  stretchLeaseMs,
+  type WorkClaim,
+  type WorkLeases,
+  workLeaseMs,
 } from '@thrice/core';
 
 interface StoredWork {
@@ -24,8 +24,8 @@ const absent: StoredWork = {
   claimCount: 0,
 };
 
-/** Work in stretches, in memory. */
-export class FakeStretches implements Stretches {
+/** Work in parts, in memory. */
+export class FakeWorkLeases implements WorkLeases {
   readonly #clock: Clock;
   readonly #works = new Map<string, StoredWork>();
 
@@ -38,7 +38,7 @@ export class FakeStretches implements Stretches {
     return this.#works.size;
   }
 
-  async claim(work: GroupWork, owner: string, requestId: string): Promise<StretchClaim> {
+  async claim(work: GroupWork, owner: string, requestId: string): Promise<WorkClaim> {
     const stored = this.#works.get(nameOf(work)) ?? absent;
     const leaseMs = stored.leaseUntilMs - this.#clock.now();
     if (leaseMs > 0) {
@@ -46,7 +46,7 @@ export class FakeStretches implements Stretches {
       return { kind: 'held', requestId: stored.requestId, failureCount: earlierCount, leaseMs };
     }
     const { checkpoint, claimCount: failureCount } = stored;
-    const leaseUntilMs = this.#clock.now() + stretchLeaseMs(failureCount);
+    const leaseUntilMs = this.#clock.now() + workLeaseMs(failureCount);
     const claimCount = failureCount + 1;
     this.#works.set(nameOf(work), { owner, requestId, leaseUntilMs, checkpoint, claimCount });
     return { kind: 'claimed', checkpoint, failureCount };

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { type HeldRequest, type StretchOptions, ThriceError } from '@thrice/core';
+import { type HeldRequest, ThriceError, type WorkPartOptions } from '@thrice/core';
 import type { ControlComposition } from './compose-control.ts';
 import type { LambdaContext } from './lambda-context.ts';
 import type { Log } from './log.ts';
-import { countStuckStretch } from './metrics.ts';
+import { countStuckWork } from './metrics.ts';
 import type { SqsRecord } from './sqs-event.ts';
 
-/** Time reserved at the end of an invocation, ms: for the page in progress and the request for the next stretch. */
+/** Time reserved at the end of an invocation, ms: for the page in progress and the request for the next part. */
 const RESERVE_MS = 60_000;
-/** Duration of one stretch, ms: short, so that many groups share the function. */
-const STRETCH_MS = 60_000;
+/** Duration of one part, ms: short, so that many groups share the function. */
+const PART_MS = 60_000;
 
-/** Creates the options of a stretch of work that begins now. */
-export function createStretchOptions(
+/** Creates the options of a part of work that begins now. */
+export function createWorkPartOptions(
   work: 'plan' | 'finalize',
   {
     group,
@@ -27,9 +27,9 @@ export function createStretchOptions(
     readonly composition: Pick<ControlComposition, 'clock' | 'stage'>;
     readonly log: Log;
   },
-): StretchOptions {
+): WorkPartOptions {
   const remainingMs = context.getRemainingTimeInMillis() - RESERVE_MS;
-  const endsAtMs = clock.monotonicMs() + Math.min(STRETCH_MS, remainingMs);
+  const endsAtMs = clock.monotonicMs() + Math.min(PART_MS, remainingMs);
   return {
     owner: randomUUID(),
     requestId: record.messageId,
@@ -37,7 +37,7 @@ export function createStretchOptions(
     isOutOfTime: () => clock.monotonicMs() >= endsAtMs,
     onStuck: (failureCount) => {
       log.error('stuck', { group, work, failureCount });
-      countStuckStretch(stage.stage, work);
+      countStuckWork(stage.stage, work);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Work on a whole group that goes in stretches. */
+/** Work on a whole group that goes in parts. */
 export interface GroupWork {
   readonly group: string;
   /** What is done, such as `plan` or `results`. Each goes its own way. */
@@ -6,7 +6,7 @@ export interface GroupWork {
 }
 
 /** The outcome of a claim. */
-export type StretchClaim =
+export type WorkClaim =
   | {
       readonly kind: 'claimed';
       /** What was saved last; undefined at the start of the work. */
@@ -14,10 +14,10 @@ export type StretchClaim =
       /** Earlier claims since the last saved checkpoint: each of them failed, or its worker died. */
       readonly failureCount: number;
     }
-  | HeldStretch;
+  | HeldWork;
 
 /** Another worker holds the work, or has failed and keeps its lease. */
-export interface HeldStretch {
+export interface HeldWork {
   readonly kind: 'held';
   /** The request that it serves. */
   readonly requestId: string;
@@ -28,22 +28,22 @@ export interface HeldStretch {
 }
 
 /**
- * Who works on a group, and how far the work has come: one stretch at a time of each kind of work.
+ * Who works on a group, and how far the work has come: one part at a time of each kind of work.
  *
  * **Leases.** An owner holds the work from its claim until it releases or ends it, or another owner claims it once
- * the lease has expired. A lease lasts `stretchLeaseMs`, which grows with the failures in a row: a stretch that always
- * fails is tried less and less often. Each stretch has an owner of its own.
+ * the lease has expired. A lease lasts `workLeaseMs`, which grows with the failures in a row: a part that always
+ * fails is tried less and less often. Each part has an owner of its own.
  * **Delivery.** Once a method resolves, its change is durable and visible to every process.
  * **Idempotency.** Every method can be repeated after a crash.
  * **Limits.** A checkpoint is a text of at most 1 KiB: larger ones go to a blob, and its key here.
  */
-export interface Stretches {
+export interface WorkLeases {
   /**
-   * Leases a stretch of the work.
+   * Leases a part of the work.
    *
    * @param requestId - The request that `owner` serves.
    */
-  claim(work: GroupWork, owner: string, requestId: string): Promise<StretchClaim>;
+  claim(work: GroupWork, owner: string, requestId: string): Promise<WorkClaim>;
   /**
    * Extends the lease of `owner` to `leaseMs` from now.
    *
@@ -56,7 +56,7 @@ export interface Stretches {
    * @returns Whether `owner` holds the work. If not, nothing is changed.
    */
   save(work: GroupWork, owner: string, checkpoint: string): Promise<boolean>;
-  /** Ends the lease, so that the next stretch can be claimed. Has no effect unless `owner` holds the work. */
+  /** Ends the lease, so that the next part can be claimed. Has no effect unless `owner` holds the work. */
   release(work: GroupWork, owner: string): Promise<void>;
   /** Forgets the work: the next claim starts it anew. Has no effect unless `owner` holds the work. */
   end(work: GroupWork, owner: string): Promise<void>;
