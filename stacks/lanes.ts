@@ -1,7 +1,7 @@
 import { builtinLanes, SIMULATOR_LANE } from '../packages/core/src/spec/builtin-lanes.ts';
 import { isProduction } from './stage.ts';
 
-/** A lane in the cloud: one queue and a share of the answer function's concurrency. */
+/** A lane in the cloud: one queue and a part of the answer function's concurrency. */
 export interface Lane {
   /** The part of a model before the `/` in a spec. */
   readonly name: string;

@@ -89,7 +89,7 @@ export class RateLimiter {
       return { ...REFUSED, type: bound, message: `Rate limit reached for ${bound}.`, headers };
     }
     if (this.#openCount < this.#maxConcurrency) return undefined;
-    // In the words of Z.AI (vector zai-1); nobody knows when a slot will be free.
+    // In the words of Z.AI (vector zai-1); it is not known when another call will be served.
     const message = 'High concurrency usage of this API, please reduce concurrency';
     return { ...REFUSED, type: 'requests', message };
   }

@@ -19,8 +19,8 @@ export function checkDescriptors(
 ): readonly Finding[] {
   if (limit === undefined) return [];
   const used = new Set(benchmark.configs.flatMap(({ roles }) => roles.map(({ lane }) => lane)));
-  const slots = [...callsPerLane(benchmark)].filter(([lane]) => used.has(lane));
-  const calls = sum(slots.map(([, count]) => count));
+  const callCounts = [...callsPerLane(benchmark)].filter(([lane]) => used.has(lane));
+  const calls = sum(callCounts.map(([, count]) => count));
   const needed = calls + OWN_DESCRIPTORS;
   if (limit >= needed) return [];
   const what = `file descriptors: expected at least ${needed} for ${calls} calls in flight, received a limit of ${limit}; raise it with "ulimit -n ${needed}", or lower parallel or max_concurrency`;

@@ -94,13 +94,13 @@ function countCells({ configs }: ProgressFigures): {
 function describeTotals(figures: ProgressFigures, columns = Number.POSITIVE_INFINITY): string {
   const { configs, perSecond, tookSeconds } = figures;
   const { done, cells } = countCells(figures);
-  const pace = () => {
+  const speed = () => {
     if (tookSeconds !== undefined) return [];
     if (done === cells) return ['publishing'];
     return [`${(perSecond ?? 0).toFixed(1)}/s`, `ETA ${describeDuration(etaSeconds(figures))}`];
   };
   const took = tookSeconds === undefined ? '' : ` in ${describeDuration(tookSeconds)}`;
-  const first = [`${done}/${cells} cells${took}`, ...pace(), describeSpend(configs)];
+  const first = [`${done}/${cells} cells${took}`, ...speed(), describeSpend(configs)];
   const retries = countOf(sum(configs.map((config) => config.retries)), 'retry', 'retries');
   const failed = `${sum(configs.map((config) => config.failed))} failed`;
   const whole = [...first, retries, failed].join(', ');

@@ -60,7 +60,7 @@ interface WaitingCell {
  * Keeps the calls of one process within the budgets of their group.
  *
  * A call is reserved at its worst case before it is sent and settled when its cost is recorded. Near a cap, cells wait
- * for the calls in flight, of any process: each takes its turn to ask again when one has ended.
+ * for the calls in flight, of any process: one after the other asks again when one has ended.
  */
 export class CallBudget {
   readonly #group: string;
@@ -164,16 +164,16 @@ export class CallBudget {
   }
 
   /**
-   * Waits for the turn to ask again. Ends at once when the signal aborts or the budget is closed.
+   * Waits until the cell may ask again. Ends at once when the signal aborts or the budget is closed.
    *
    * Responses in the background end only when their cells are received again, for which cells that wait must leave
-   * room: then no more of them wait than their lane has slots.
+   * room: then no more of them wait than their lane may have calls in flight.
    *
    * @param cell.lane - The lane whose tasks the cell is among.
    * @param cell.waitedMs - How long it has waited so far.
-   * @returns How long the cell has to wait in the queue instead, ms; undefined if it is its turn.
+   * @returns How long the cell has to wait in the queue instead, ms; undefined if it may ask again.
    */
-  async waitForTurn(
+  async waitToAskAgain(
     { lane, waitedMs }: { readonly lane: string; readonly waitedMs: number },
     signal: AbortSignal,
   ): Promise<number | undefined> {

@@ -30,7 +30,7 @@ export async function makeCall(cell: CellAtWork, call: IdentifiedCall): Promise<
     shortSinceMs ??= clock.monotonicMs();
     // Without the permit, which another call may need meanwhile.
     const waiting = { lane: config.lane, waitedMs: clock.monotonicMs() - shortSinceMs };
-    const queueMs = await budget?.waitForTurn(waiting, lease.signal);
+    const queueMs = await budget?.waitToAskAgain(waiting, lease.signal);
     if (queueMs !== undefined) return await releaseCell(cell, queueMs);
     if (!hasTimeAfter(cell, 0, call.request)) return await releaseCell(cell, 0);
   }

@@ -80,7 +80,7 @@ export const callSchema = z.strictObject({
   latencyMs: z.number(),
   /** Request sent to first token, whole ms; null unless streamed. */
   ttftMs: z.number().nullable(),
-  /** Time spent waiting for a slot before it was sent, ms. */
+  /** Time spent waiting for a permit before it was sent, ms. */
   waitMs: z.number(),
   inputTokens: z.int().nullable(),
   cachedInputTokens: z.int().nullable(),

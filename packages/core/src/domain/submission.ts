@@ -9,7 +9,7 @@ const facts = {
   /** Identifies the request among all requests for the step; the vendor is told. The call has the same id. */
   callId: z.string(),
   ...announcementFacts,
-  /** Time spent waiting for a slot before that, ms. */
+  /** Time spent waiting for a permit before that, ms. */
   waitMs: z.number(),
 };
 

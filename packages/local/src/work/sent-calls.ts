@@ -4,7 +4,7 @@ import type { CellKey, ModelClient } from '@thrice/core';
 import * as z from 'zod';
 
 /** The space of a call in the file, bytes: more than the longest key of a cell takes. */
-const SLOT_BYTES = 1_024;
+const NOTE_BYTES = 1_024;
 const SPACE = 0x20;
 
 const sentCallSchema = z.object({ run: z.string(), config: z.string(), id: z.string() });
@@ -13,17 +13,17 @@ const sentCallSchema = z.object({ run: z.string(), config: z.string(), id: z.str
  * Notes in a file which calls of a process are in flight, for the process that takes over from it if it is killed: only
  * these may be paid twice.
  *
- * A call has a slot of the file from before it is sent until its cell is settled, or until it has failed. The notes
+ * A call has a note in the file from before it is sent until its cell is settled, or until it has failed. The notes
  * survive the process, not the machine: nothing is flushed, so that a note takes microseconds.
  */
 export class SentCalls implements Disposable {
   readonly #path: string;
   /** Undefined where the file cannot be created: a full disk must not keep a call from being made. */
   readonly #file: number | undefined;
-  readonly #slots = new Map<string, number>();
+  readonly #positions = new Map<string, number>();
   readonly #free: number[] = [];
   /** What is written next. */
-  readonly #bytes = Buffer.alloc(SLOT_BYTES);
+  readonly #bytes = Buffer.alloc(NOTE_BYTES);
 
   /**
    * @param folder - The folder of the engine.
@@ -55,26 +55,26 @@ export class SentCalls implements Disposable {
   /** Forgets the call of a cell: it has failed, or its answer is recorded. */
   forget(cell: CellKey): void {
     const name = nameOf(cell);
-    const slot = this.#slots.get(name);
-    if (slot === undefined) return;
-    this.#slots.delete(name);
-    this.#free.push(slot);
-    this.#write(slot, '');
+    const position = this.#positions.get(name);
+    if (position === undefined) return;
+    this.#positions.delete(name);
+    this.#free.push(position);
+    this.#write(position, '');
   }
 
   #note(cell: CellKey): void {
     const name = nameOf(cell);
-    const slot = this.#slots.get(name) ?? this.#free.pop() ?? this.#slots.size;
-    this.#slots.set(name, slot);
-    this.#write(slot, name);
+    const position = this.#positions.get(name) ?? this.#free.pop() ?? this.#positions.size;
+    this.#positions.set(name, position);
+    this.#write(position, name);
   }
 
-  #write(slot: number, text: string): void {
+  #write(position: number, text: string): void {
     if (this.#file === undefined) return;
-    const end = this.#bytes.write(text, 0, SLOT_BYTES - 1);
-    this.#bytes.fill(SPACE, end).write('\n', SLOT_BYTES - 1);
+    const end = this.#bytes.write(text, 0, NOTE_BYTES - 1);
+    this.#bytes.fill(SPACE, end).write('\n', NOTE_BYTES - 1);
     try {
-      writeSync(this.#file, this.#bytes, 0, SLOT_BYTES, slot * SLOT_BYTES);
+      writeSync(this.#file, this.#bytes, 0, NOTE_BYTES, position * NOTE_BYTES);
     } catch {
       // Without the note, the process that takes over says less.
     }
@@ -93,8 +93,8 @@ export function takeSentCalls(folder: string, owner: string): readonly CellKey[]
   try {
     return readFileSync(path, 'utf8')
       .split('\n')
-      .filter((slot) => slot.trim() !== '')
-      .map((slot) => sentCallSchema.parse(JSON.parse(slot)));
+      .filter((line) => line.trim() !== '')
+      .map((line) => sentCallSchema.parse(JSON.parse(line)));
   } catch {
     return [];
   } finally {
