@@ -27,7 +27,7 @@ export function describeGroupRequestsContract(name: string, open: OpenGroupReque
       { v: 1, group: 'demo', kind: 'plan' },
       { v: 1, group: 'demo', kind: 'refill' },
       { v: 1, group: 'demo', kind: 'refill', breakerKey: 'hub/org/m:free é\uFFFE\uFFFF\u0001' },
-      { v: 1, group: 'demo', kind: 'plan', walk: 'message-1' },
+      { v: 1, group: 'demo', kind: 'plan', begunBy: 'message-1' },
       {
         v: 1,
         group: 'demo',

@@ -50,8 +50,8 @@ describe('a plan request', () => {
 
     expect(marks).toEqual([false, false, true]);
     expect(stage.requests.tasks).toEqual([
-      { ...plan, walk: 'message-1' },
-      { ...plan, walk: 'message-1' },
+      { ...plan, begunBy: 'message-1' },
+      { ...plan, begunBy: 'message-1' },
     ]);
     expect(stage.queue.sent.map(({ task }) => task.id)).toEqual(ids);
   });
@@ -157,7 +157,9 @@ describe('a refill request', () => {
     const [request] = stage.requests.tasks;
     if (request !== undefined) await serve(stage, request);
 
-    expect(stage.requests.tasks).toEqual([{ ...refill, breakerKey: 'lab/n', walk: 'message-1' }]);
+    expect(stage.requests.tasks).toEqual([
+      { ...refill, breakerKey: 'lab/n', begunBy: 'message-1' },
+    ]);
     expect(stage.queue.sent.map(({ task }) => task.id)).toEqual(ids);
   });
 
@@ -254,7 +256,7 @@ describe('the parts of a plan', () => {
     const stage = new FakeStage();
     await stage.enter();
 
-    const sentCount = await serve(stage, { ...refill, walk: 'message-1' });
+    const sentCount = await serve(stage, { ...refill, begunBy: 'message-1' });
 
     expect(sentCount).toBe(0);
     expect(sent(stage)).toEqual([]);
@@ -275,7 +277,7 @@ describe('the parts of a plan', () => {
     expect(sentCount).toBe(3 * limits.pageSize);
   });
 
-  it('are not continued for a request whose walk another one has replaced', async () => {
+  it('are not continued for a request that another one has replaced', async () => {
     const { stage } = await manyPages(3);
     await serve(stage, plan, () => true);
     const [first] = stage.requests.tasks;

@@ -14,10 +14,10 @@ import {
   chooseAll,
   chooseFailed,
   chooseMissing,
+  type SendPosition,
   type SentPage,
+  sendPositionSchema,
   sendTasks,
-  type WalkPosition,
-  walkPositionSchema,
 } from '../../../packages/core/src/groups/send-tasks.ts';
 import {
   aCellKey,
@@ -36,16 +36,16 @@ import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 const key = 'questions/abc.jsonl';
 const { pageSize } = limits;
 
-describe('a walk', () => {
+describe('the tasks of a group', () => {
   it('sends the cells of its runs and configs, run by run and question by question within a lane', async () => {
-    const walk = new Walk(questionsOf(3), { runs: ['demo-r1', 'demo-r2', 'demo-r3'] });
+    const group = new SentGroup(questionsOf(3), { runs: ['demo-r1', 'demo-r2', 'demo-r3'] });
     const configs = [
       aConfig({ name: 'a' }),
       aConfig({ name: 'b', lane: 'spare' }),
       aConfig({ name: 'c', select: { start: 2 } }),
     ];
 
-    const end = await walk.send({ configs, runs: ['demo-r1', 'demo-r3'] });
+    const end = await group.send({ configs, runs: ['demo-r1', 'demo-r3'] });
 
     const ofRun = (run: string) =>
       [
@@ -57,7 +57,7 @@ describe('a walk', () => {
         'spare b q1',
         'spare b q2',
       ].map((name) => `${run} ${name}`);
-    expect(walk.sent()).toEqual([...ofRun('demo-r1'), ...ofRun('demo-r3')]);
+    expect(group.sent()).toEqual([...ofRun('demo-r1'), ...ofRun('demo-r3')]);
     expect(end).toEqual({ sentCount: 14, isComplete: true });
   });
 
@@ -65,25 +65,25 @@ describe('a walk', () => {
     const questions = ['Wie groß ist Köln?', '一 + 一', '😀'].map((question, at) =>
       aQuestion({ id: `q${at}`, question }),
     );
-    const walk = new Walk(questions);
+    const group = new SentGroup(questions);
 
-    await walk.send({});
+    await group.send({});
 
-    const stored = walk.tasks.map((task) => readQuestion(walk.blobs, task.question));
+    const stored = group.tasks.map((task) => readQuestion(group.blobs, task.question));
     expect(await Promise.all(stored)).toEqual(questions);
   });
 
   it('sends nothing if nothing is chosen', async () => {
-    const walk = new Walk(questionsOf(2));
-    walk.queue.failNextSend(new Error('nothing was to be sent'));
+    const group = new SentGroup(questionsOf(2));
+    group.queue.failNextSend(new Error('nothing was to be sent'));
 
-    const end = await walk.send({ choose: async () => [] });
+    const end = await group.send({ choose: async () => [] });
 
     expect(end).toEqual({ sentCount: 0, isComplete: true });
   });
 
   it('offers one page of questions of one config at a time', async () => {
-    const walk = new Walk(questionsOf(pageSize + 1));
+    const group = new SentGroup(questionsOf(pageSize + 1));
     const asked: string[] = [];
     const choose: ChooseTasks = async (run, config, questions) => {
       asked.push(`${run} ${config} ${questions.length}`);
@@ -91,58 +91,58 @@ describe('a walk', () => {
     };
     const configs = [aConfig({ name: 'a' }), aConfig({ name: 'b', select: { start: pageSize } })];
 
-    await walk.send({ choose, configs });
+    await group.send({ choose, configs });
 
     // Config b selects no question of the first page, so it is not asked about that page.
     expect(asked).toEqual([`demo-r1 a ${pageSize}`, 'demo-r1 a 1', 'demo-r1 b 1']);
   });
 
   it('stops between pages when it is told to, and says where it continues', async () => {
-    const walk = new Walk(questionsOf(2 * pageSize + 1), { runs: ['demo-r1', 'demo-r2'] });
+    const group = new SentGroup(questionsOf(2 * pageSize + 1), { runs: ['demo-r1', 'demo-r2'] });
 
-    const first = await walk.sendPages(2);
-    const second = await walk.sendPages(1, { from: first.next });
-    const third = await walk.sendPages(9, { from: second.next });
+    const first = await group.sendPages(2);
+    const second = await group.sendPages(1, { from: first.next });
+    const third = await group.sendPages(9, { from: second.next });
 
     expect(first).toEqual({
       sentCount: 2 * pageSize,
       isComplete: false,
-      next: { run: 'demo-r1', offset: walk.offsetOf(2 * pageSize), selectors: {} },
+      next: { run: 'demo-r1', offset: group.offsetOf(2 * pageSize), selectors: {} },
     });
     expect(second).toEqual({
       sentCount: 1,
       isComplete: false,
-      next: { run: 'demo-r1', offset: walk.sizeBytes, selectors: {} },
+      next: { run: 'demo-r1', offset: group.sizeBytes, selectors: {} },
     });
     expect(third).toEqual({
       sentCount: 2 * pageSize + 1,
       isComplete: true,
-      next: { run: 'demo-r2', offset: walk.offsetOf(2 * pageSize), selectors: {} },
+      next: { run: 'demo-r2', offset: group.offsetOf(2 * pageSize), selectors: {} },
     });
-    expect(new Set(walk.sent()).size).toBe(walk.tasks.length);
+    expect(new Set(group.sent()).size).toBe(group.tasks.length);
   });
 
   it('continues in the file where it stopped: no byte before is read again', async () => {
-    const walk = new Walk(questionsOf(3 * pageSize));
-    const { next } = await walk.sendPages(2);
+    const group = new SentGroup(questionsOf(3 * pageSize));
+    const { next } = await group.sendPages(2);
     const offsets: (number | undefined)[] = [];
-    const readLines = walk.blobs.readLines.bind(walk.blobs);
-    walk.blobs.readLines = (...args) => {
+    const readLines = group.blobs.readLines.bind(group.blobs);
+    group.blobs.readLines = (...args) => {
       offsets.push(args[1]);
       return readLines(...args);
     };
 
-    await walk.sendPages(9, { from: next });
+    await group.sendPages(9, { from: next });
 
-    expect(offsets).toEqual([walk.offsetOf(2 * pageSize)]);
+    expect(offsets).toEqual([group.offsetOf(2 * pageSize)]);
   });
 
   it('starts over if it is to resume in an unknown run', async () => {
-    const walk = new Walk(questionsOf(2));
+    const group = new SentGroup(questionsOf(2));
 
-    await walk.send({ from: { run: 'demo-r9', offset: 0, selectors: {} } });
+    await group.send({ from: { run: 'demo-r9', offset: 0, selectors: {} } });
 
-    expect(walk.sent()).toEqual(['demo-r1 lab direct q0', 'demo-r1 lab direct q1']);
+    expect(group.sent()).toEqual(['demo-r1 lab direct q0', 'demo-r1 lab direct q1']);
   });
 
   it('sends the same cells however it is interrupted', async () => {
@@ -152,17 +152,17 @@ describe('a walk', () => {
       fc.asyncProperty(aGrid, pagesPerPart, async (grid, parts) => {
         const { configs, runs } = grid;
         const questions = questionsOf(grid.questionCount);
-        const uncut = new Walk(questions, { runs });
+        const uncut = new SentGroup(questions, { runs });
         const whole = await uncut.send({ configs });
-        const cut = new Walk(questions, { runs });
+        const cut = new SentGroup(questions, { runs });
         const pages = [...parts];
         let sentCount = 0;
-        let from: WalkPosition | undefined;
+        let from: SendPosition | undefined;
         for (;;) {
           const end = await cut.sendPages(pages.shift() ?? 100, { configs, from });
           sentCount += end.sentCount;
           // As it is stored between parts.
-          from = walkPositionSchema.optional().parse(throughJson(end.next));
+          from = sendPositionSchema.optional().parse(throughJson(end.next));
           if (end.isComplete) break;
         }
 
@@ -176,11 +176,11 @@ describe('a walk', () => {
 
 describe('chooseAll', () => {
   it('chooses each cell as planned, whatever its state', async () => {
-    const { ledger, ...walk } = await mixedCells();
+    const { ledger, ...group } = await mixedCells();
 
-    await walk.send({ choose: chooseAll });
+    await group.send({ choose: chooseAll });
 
-    expect(walk.chosen()).toEqual([
+    expect(group.chosen()).toEqual([
       'new 0',
       'claimed 0',
       'released 0',
@@ -195,54 +195,56 @@ describe('chooseAll', () => {
 
 describe('chooseMissing', () => {
   it('chooses the cells without a result in their generation', async () => {
-    const { ledger, ...walk } = await mixedCells();
+    const { ledger, ...group } = await mixedCells();
 
-    await walk.send({ choose: chooseMissing(ledger) });
+    await group.send({ choose: chooseMissing(ledger) });
 
-    expect(walk.chosen()).toEqual(['new 0', 'claimed 0', 'released 2']);
+    expect(group.chosen()).toEqual(['new 0', 'claimed 0', 'released 2']);
   });
 
   it('chooses nothing if all cells have a result', async () => {
-    const { ledger, ...walk } = await mixedCells();
+    const { ledger, ...group } = await mixedCells();
     for (const id of ['new', 'claimed', 'released']) complete(ledger, id, aCellResult());
 
-    const end = await walk.send({ choose: chooseMissing(ledger) });
+    const end = await group.send({ choose: chooseMissing(ledger) });
 
     expect(end.sentCount).toBe(0);
   });
 
   it('chooses only cells of the given runs and configs', async () => {
-    const walk = new Walk(questionsOf(1), { runs: ['demo-r1', 'demo-r2'] });
+    const group = new SentGroup(questionsOf(1), { runs: ['demo-r1', 'demo-r2'] });
     const ledger = new FakeLedger(new FakeClock());
     complete(ledger, 'q0', aCellResult());
 
-    await walk.send({ choose: chooseMissing(ledger) });
+    await group.send({ choose: chooseMissing(ledger) });
 
-    expect(walk.sent()).toEqual(['demo-r2 lab direct q0']);
+    expect(group.sent()).toEqual(['demo-r2 lab direct q0']);
   });
 });
 
 describe('chooseFailed', () => {
   it('chooses the cells that ended without a score in their next generation', async () => {
-    const { ledger, ...walk } = await mixedCells();
+    const { ledger, ...group } = await mixedCells();
 
-    await walk.send({ choose: chooseFailed(ledger, [aConfig()], { patterns: inProcessPatterns }) });
+    await group.send({
+      choose: chooseFailed(ledger, [aConfig()], { patterns: inProcessPatterns }),
+    });
 
-    expect(walk.chosen()).toEqual(['failed 1', 'ungraded 4']);
+    expect(group.chosen()).toEqual(['failed 1', 'ungraded 4']);
   });
 });
 
-/** Options of a walk. */
+/** Options of a sending. */
 interface SendOptions {
   readonly configs?: readonly Config[];
   readonly runs?: readonly string[];
   readonly choose?: ChooseTasks;
-  readonly from?: WalkPosition | undefined;
+  readonly from?: SendPosition | undefined;
   readonly betweenPages?: (page: SentPage) => boolean;
 }
 
-/** A group of questions to walk over, and the tasks that were sent. */
-class Walk {
+/** A group of questions, and the tasks that were sent. */
+class SentGroup {
   readonly blobs = new FakeBlobStore();
   readonly queue = new FakeTaskQueue(new FakeClock());
   readonly #header: GroupHeader;
@@ -274,9 +276,9 @@ class Walk {
     return await sendTasks({ header, runs, configs, choose, ...options }, this);
   };
 
-  /** Sends so many pages; `next` is where the walk continues after the last of those that another followed. */
+  /** Sends so many pages; `next` is where the sending continues after the last of those that another followed. */
   async sendPages(pageCount: number, options: SendOptions = {}) {
-    let next: WalkPosition | undefined;
+    let next: SendPosition | undefined;
     let seenCount = 0;
     const betweenPages = (page: SentPage) => {
       seenCount += 1;
@@ -310,7 +312,7 @@ function questionsOf(count: number): readonly Question[] {
   );
 }
 
-function throughJson(position: WalkPosition | undefined): unknown {
+function throughJson(position: SendPosition | undefined): unknown {
   return position && JSON.parse(JSON.stringify(position));
 }
 
@@ -362,7 +364,7 @@ function complete(ledger: FakeLedger, id: string, result = aFailedResult(), gene
 async function mixedCells() {
   const ledger = new FakeLedger(new FakeClock());
   const ids = ['new', 'claimed', 'released', 'right', 'unparsed', 'failed', 'ungraded'];
-  const walk = new Walk(ids.map((id) => aQuestion({ id })));
+  const group = new SentGroup(ids.map((id) => aQuestion({ id })));
   await ledger.claimCell(aCellKey({ id: 'claimed' }), 0, 'ann');
   await ledger.claimCell(aCellKey({ id: 'released' }), 2, 'ann');
   await ledger.releaseCell(aCellKey({ id: 'released' }), 'ann', [], 1);
@@ -371,5 +373,5 @@ async function mixedCells() {
   complete(ledger, 'failed');
   complete(ledger, 'ungraded', aFailedResult({ outcome: 'ungraded', error: null }), 3);
   ledger.log.length = 0;
-  return { ledger, send: walk.send, chosen: walk.chosen };
+  return { ledger, send: group.send, chosen: group.chosen };
 }

@@ -44,7 +44,7 @@ describe('the plan function', () => {
 
     expect(response).toEqual(handled);
     expect(lambda.stage.queue.sent).toHaveLength(500);
-    expect(lambda.stage.requests.tasks).toEqual([{ ...plan, walk: 'message-1' }]);
+    expect(lambda.stage.requests.tasks).toEqual([{ ...plan, begunBy: 'message-1' }]);
     expect(await isPlanned(lambda)).toBe(false);
   });
 

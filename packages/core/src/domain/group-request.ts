@@ -13,8 +13,8 @@ export const dispatchRequestSchema = z.strictObject({
   breakerKey: z.string().optional(),
   /** The maximum number of tasks to send. */
   limit: z.int().min(1).optional(),
-  /** Asks for the next part of this walk over the questions; absent in a request that begins one. */
-  walk: z.string().min(1).optional(),
+  /** Asks for the next part of what this earlier request began; absent in a request that begins anew. */
+  begunBy: z.string().min(1).optional(),
 });
 /** Requests that the tasks of a group be sent. */
 export type DispatchRequest = z.infer<typeof dispatchRequestSchema>;

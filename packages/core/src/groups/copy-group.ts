@@ -348,6 +348,6 @@ async function sendUnfinished(
   { to: { ledger, queue }, near }: CopyGroupOptions,
 ): Promise<void> {
   if (queue === undefined) return;
-  const walk = { header, runs: header.runs, configs, choose: chooseMissing(ledger) };
-  await sendTasks(walk, { blobs: near, queue });
+  const toSend = { header, runs: header.runs, configs, choose: chooseMissing(ledger) };
+  await sendTasks(toSend, { blobs: near, queue });
 }

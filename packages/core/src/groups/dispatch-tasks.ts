@@ -17,10 +17,10 @@ import {
   type ChooseTasks,
   chooseAll,
   chooseMissing,
+  type SendEnd,
   type SentPage,
+  sendPositionSchema,
   sendTasks,
-  type WalkEnd,
-  walkPositionSchema,
 } from './send-tasks.ts';
 import {
   type HeldRequest,
@@ -32,13 +32,13 @@ import {
 /** How far the tasks of a request are sent. */
 const dispatchStateSchema = z.strictObject({
   /** The request that began it. Another request begins anew: cells behind this place may have lost their tasks since. */
-  walk: z.string(),
+  begunBy: z.string(),
   /** How often the plan had been edited: a position in the questions of another plan means nothing. */
   editCount: z.int(),
   /** Where the response cache is filled next, whatever the request; null once it is full. */
   filling: fillPositionSchema.nullable(),
   /** Where tasks are sent next; null before the first. */
-  from: walkPositionSchema.nullable(),
+  from: sendPositionSchema.nullable(),
   /** Tasks sent by all parts. */
   sentCount: z.int(),
 });
@@ -87,21 +87,21 @@ export async function dispatchTasks(
     await deferAgain(request, stores);
     return part;
   }
-  const walk = request.walk ?? options.requestId;
-  if (request.walk !== undefined && part.state?.walk !== walk) {
-    // A repeated message: the walk is done, or a later request has begun another.
+  const begunBy = request.begunBy ?? options.requestId;
+  if (request.begunBy !== undefined && part.state?.begunBy !== begunBy) {
+    // A repeated message: all is sent, or a later request has begun anew.
     await (part.state === undefined ? part.end() : part.release());
     return nothing;
   }
   // Before the first call, whatever became of the command that has asked for them.
   await openBudget(loaded.header, loaded.benchmark, stores.budgets);
-  const dispatch = { request: { ...request, walk }, loaded, part };
+  const dispatch = { request: { ...request, begunBy }, loaded, part };
   const { sentCount, isComplete, isFull } = (await fillCachePart(dispatch, stores))
     ? await sendPart(dispatch, stores)
     : { sentCount: 0, isComplete: false, isFull: false };
   if (!isComplete && !isFull) {
     await part.release();
-    await stores.requests.requestDispatch({ ...request, walk });
+    await stores.requests.requestDispatch({ ...request, begunBy });
     return { kind: 'sent', sentCount };
   }
   if (kind === 'plan') await markPlanned(loaded, ledger);
@@ -134,7 +134,7 @@ function workOf({ kind, breakerKey, limit }: DispatchRequest): string {
 
 /** A request in a part of its work. */
 interface DispatchPart {
-  readonly request: DispatchRequest & { readonly walk: string };
+  readonly request: DispatchRequest & { readonly begunBy: string };
   readonly loaded: LoadedGroup;
   readonly part: WorkPart<DispatchState>;
 }
@@ -145,14 +145,14 @@ interface DispatchPart {
  * @returns Whether the tasks of the group may be sent.
  */
 async function fillCachePart(
-  { request: { walk }, loaded: { header, benchmark, isPlanned }, part }: DispatchPart,
+  { request: { begunBy }, loaded: { header, benchmark, isPlanned }, part }: DispatchPart,
   stores: DispatchStores,
 ): Promise<boolean> {
   if (isPlanned || !hasCallsToEnter(header, benchmark)) return true;
   const editCount = header.edits.length;
   const filling = part.state?.editCount === editCount ? part.state.filling : undefined;
   if (filling === null) return true;
-  const begun = { walk, editCount, from: null, sentCount: 0 };
+  const begun = { begunBy, editCount, from: null, sentCount: 0 };
   const checkpoint = checkpointsOf(part);
   const isFull = await fillResponseCache(
     {
@@ -171,11 +171,11 @@ async function fillCachePart(
 async function sendPart(
   { request, loaded: { header, benchmark }, part }: DispatchPart,
   stores: DispatchStores,
-): Promise<WalkEnd & { readonly isFull: boolean }> {
-  const { kind, limit, walk } = request;
+): Promise<SendEnd & { readonly isFull: boolean }> {
+  const { kind, limit, begunBy } = request;
   const configs = plannedConfigs(header, benchmark);
   const editCount = header.edits.length;
-  const isContinued = part.state?.walk === walk && part.state.editCount === editCount;
+  const isContinued = part.state?.begunBy === begunBy && part.state.editCount === editCount;
   const { from = null, sentCount: sentBefore = 0 } = (isContinued && part.state) || {};
   const isFirstPlan = kind === 'plan' && editCount === 0;
   const chooseEvery = isFirstPlan ? chooseAll : chooseMissing(stores.ledger);
@@ -189,7 +189,7 @@ async function sendPart(
     sentCount += page.sentCount;
     if (chosen.isFull()) return true;
     return await checkpoint(() => ({
-      walk,
+      begunBy,
       editCount,
       filling: null,
       from: page.next(),

@@ -187,7 +187,7 @@ async function sendAll(
   benchmark: Benchmark,
   { betweenPages, ...stores }: PlanStores & { readonly betweenPages: () => boolean },
 ): Promise<boolean> {
-  const walk = {
+  const toSend = {
     header,
     runs: header.runs,
     configs: plannedConfigs(header, benchmark),
@@ -195,7 +195,7 @@ async function sendAll(
     choose: header.edits.length === 0 ? chooseAll : chooseMissing(stores.ledger),
     betweenPages,
   };
-  return (await sendTasks(walk, stores)).isComplete;
+  return (await sendTasks(toSend, stores)).isComplete;
 }
 
 async function* serializeAll(

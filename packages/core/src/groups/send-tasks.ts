@@ -83,31 +83,31 @@ function toTask(
   return { v: 1, run, id: question.id, config, question: range, generation };
 }
 
-/** Where a walk over the cells of a group continues. */
-export const walkPositionSchema = z.strictObject({
+/** Where the sending of a group's tasks continues. */
+export const sendPositionSchema = z.strictObject({
   run: z.string(),
   /** Where the next question begins in the question file, bytes. */
   offset: z.int().min(0),
   /** What the selector of each config has counted in the run, by config. */
   selectors: z.record(z.string(), selectorStateSchema),
 });
-/** Where a walk over the cells of a group continues. */
-export type WalkPosition = z.infer<typeof walkPositionSchema>;
+/** Where the sending of a group's tasks continues. */
+export type SendPosition = z.infer<typeof sendPositionSchema>;
 
 /** Which tasks of a group to send. */
-export interface TaskWalk {
+export interface TasksToSend {
   readonly header: GroupHeader;
   readonly runs: readonly string[];
   readonly configs: readonly Config[];
   readonly choose: ChooseTasks;
   /** Where to start. @default the first question of the first run */
-  readonly from?: WalkPosition | undefined;
-  /** Called between pages of `limits.pageSize` questions. The walk ends when it returns true. @default never */
+  readonly from?: SendPosition | undefined;
+  /** Called between pages of `limits.pageSize` questions. The sending ends when it returns true. @default never */
   readonly betweenPages?: (page: SentPage) => Promise<boolean> | boolean;
 }
 
-/** How a walk ended. */
-export interface WalkEnd {
+/** How the sending ended. */
+export interface SendEnd {
   readonly sentCount: number;
   /** Whether every task is sent. */
   readonly isComplete: boolean;
@@ -116,8 +116,8 @@ export interface WalkEnd {
 /** A page whose tasks are sent. */
 export interface SentPage {
   readonly sentCount: number;
-  /** Returns where the walk continues. */
-  readonly next: () => WalkPosition;
+  /** Returns where the sending continues. */
+  readonly next: () => SendPosition;
 }
 
 /** Where questions are read and tasks are sent. */
@@ -129,32 +129,35 @@ export interface TaskStores {
 /**
  * Sends tasks of a group run by run and, within a lane, question by question.
  *
- * Sending a task twice is harmless, so an interrupted walk may continue from any earlier position.
+ * Sending a task twice is harmless, so an interrupted sending may continue from any earlier position.
  */
-export async function sendTasks(walk: TaskWalk, stores: TaskStores): Promise<WalkEnd> {
+export async function sendTasks(toSend: TasksToSend, stores: TaskStores): Promise<SendEnd> {
   let sentCount = 0;
   let last: SentPage | undefined;
-  for await (const page of readWalk(walk, stores.blobs)) {
-    if (last !== undefined && (await walk.betweenPages?.(last)) === true)
+  for await (const page of readPagesOfRuns(toSend, stores.blobs)) {
+    if (last !== undefined && (await toSend.betweenPages?.(last)) === true)
       return { sentCount, isComplete: false };
-    last = { sentCount: await sendPage(page, walk, stores), next: () => positionAfter(page, walk) };
+    last = {
+      sentCount: await sendPage(page, toSend, stores),
+      next: () => positionAfter(page, toSend),
+    };
     sentCount += last.sentCount;
   }
   return { sentCount, isComplete: true };
 }
 
 /** A page of questions in a run. */
-interface WalkPage {
+interface QuestionPage {
   readonly run: string;
   readonly questions: readonly StoredQuestion[];
   /** Those of the run, by index of config. */
   readonly selectors: readonly Selector[];
 }
 
-async function* readWalk(
-  { header, runs, configs, from }: TaskWalk,
+async function* readPagesOfRuns(
+  { header, runs, configs, from }: TasksToSend,
   blobs: Pick<BlobStore, 'readLines'>,
-): AsyncIterable<WalkPage> {
+): AsyncIterable<QuestionPage> {
   const firstIndex = from === undefined ? 0 : Math.max(0, runs.indexOf(from.run));
   for (const run of runs.slice(firstIndex)) {
     const start = run === from?.run ? from : undefined;
@@ -167,13 +170,13 @@ async function* readWalk(
 }
 
 async function sendPage(
-  { run, questions, selectors }: WalkPage,
-  walk: TaskWalk,
+  { run, questions, selectors }: QuestionPage,
+  toSend: TasksToSend,
   { queue }: TaskStores,
 ): Promise<number> {
   const page = questions.map((stored) => ({ stored, configs: applyAll(selectors, stored) }));
   let sentCount = 0;
-  for (const [lane, tasks] of await chooseOnPage(run, page, walk)) {
+  for (const [lane, tasks] of await chooseOnPage(run, page, toSend)) {
     await queue.send(lane, tasks);
     sentCount += tasks.length;
   }
@@ -182,9 +185,9 @@ async function sendPage(
 
 /** To be called before the selectors see the next page. */
 function positionAfter(
-  { run, questions, selectors }: WalkPage,
-  { configs }: TaskWalk,
-): WalkPosition {
+  { run, questions, selectors }: QuestionPage,
+  { configs }: TasksToSend,
+): SendPosition {
   return { run, offset: endOf(questions), selectors: statesOf(configs, selectors) };
 }
 
@@ -196,7 +199,7 @@ function endOf(page: readonly StoredQuestion[]): number {
 function statesOf(
   configs: readonly Config[],
   selectors: readonly Selector[],
-): WalkPosition['selectors'] {
+): SendPosition['selectors'] {
   const states = configs.flatMap(({ name, select }, index) => {
     const state = selectors[index]?.state();
     return select === undefined || state === undefined ? [] : [[name, state] as const];
@@ -215,7 +218,7 @@ function applyAll(
 async function chooseOnPage(
   run: string,
   page: readonly { readonly stored: StoredQuestion; readonly configs: readonly boolean[] }[],
-  { configs, choose }: TaskWalk,
+  { configs, choose }: TasksToSend,
 ): Promise<ReadonlyMap<string, readonly CellTask[]>> {
   const byConfig = await Promise.all(
     configs.map(async ({ name }, index) => {
