@@ -2,7 +2,7 @@ import { builtinLanes, SIMULATOR_LANE } from '../packages/core/src/spec/builtin-
 import { isProduction } from './stage.ts';
 
 /** A lane in the cloud: one queue and a part of the answer function's concurrency. */
-export interface Lane {
+export interface StageLane {
   /** The part of a model before the `/` in a spec. */
   readonly name: string;
   /** The variable that specs name for the API key, stored as a secret of the stage. Absent: no key. */
@@ -27,13 +27,13 @@ const defaults = { maximumConcurrency: isProduction() ? 64 : 8, cellsPerInvocati
  *
  * For example `{ ...defaults, name: 'lab', apiKeyEnv: 'LAB_API_KEY', maximumConcurrency: 16 }`.
  */
-const customLanes: readonly Lane[] = [];
+const customLanes: readonly StageLane[] = [];
 
 /** What differs from the defaults, by lane. For example `{ openai: { cellsPerInvocation: 8 } }`. */
 const settings: Readonly<Record<string, Partial<typeof defaults>>> = {};
 
 /** All lanes of the stack. Queues, subscriptions, secrets, and alarms are created from this list. */
-export const lanes: readonly Lane[] = [
+export const lanes: readonly StageLane[] = [
   ...Object.entries(builtinLanes).map(([name, { apiKeyEnv }]) => ({
     ...defaults,
     name,
@@ -45,7 +45,7 @@ export const lanes: readonly Lane[] = [
 ];
 
 /** Whether functions answer the cells of a lane. */
-export function hasFunctions({ maximumConcurrency }: Lane): boolean {
+export function hasFunctions({ maximumConcurrency }: StageLane): boolean {
   return maximumConcurrency > 0;
 }
 
@@ -56,7 +56,7 @@ export function hasFunctions({ maximumConcurrency }: Lane): boolean {
  *   at most 10 messages to it.
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html (2026-11)
  */
-export function invocationsOf({ name, maximumConcurrency, cellsPerInvocation }: Lane): number {
+export function invocationsOf({ name, maximumConcurrency, cellsPerInvocation }: StageLane): number {
   const invocations = Math.floor(maximumConcurrency / cellsPerInvocation);
   const isPossible = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].includes(cellsPerInvocation);
   if (isPossible && invocations >= 2 && invocations <= 1_000) return invocations;

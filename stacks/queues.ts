@@ -1,4 +1,4 @@
-import { type Lane, lanes, pascalCase } from './lanes.ts';
+import { lanes, pascalCase, type StageLane } from './lanes.ts';
 import { nameInStage } from './stage.ts';
 
 const SECONDS_PER_DAY = 86_400;
@@ -40,7 +40,7 @@ export const timeoutSeconds = {
 } as const;
 
 /** A lane and its queue. */
-export interface LaneQueue extends Lane {
+export interface LaneQueue extends StageLane {
   readonly queue: sst.aws.Queue;
 }
 
@@ -146,7 +146,7 @@ function createDeadLetterQueue(
   });
 }
 
-function laneQueueName({ name }: Lane): string {
+function laneQueueName({ name }: StageLane): string {
   return `lane-${name}`;
 }
 

@@ -4,13 +4,13 @@ import { MAX_PAYLOAD_BYTES } from './lambda-function.ts';
 /** Messages that go into one invocation, and its event. */
 export interface EventBatch {
   readonly messages: readonly Message[];
-  readonly event: { readonly Records: readonly SqsRecord[] };
+  readonly event: { readonly Records: readonly EventRecord[] };
   /** The tracing headers of the messages that have one. */
   readonly traceHeaders: readonly string[];
 }
 
 /** A message in the form in which Lambda passes it to a function. */
-export type SqsRecord = ReturnType<typeof toRecord>;
+export type EventRecord = ReturnType<typeof toRecord>;
 
 /**
  * Splits messages into batches. A batch ends with its last allowed message, or before its event would be
@@ -22,7 +22,7 @@ export function toEventBatches(
   messages: readonly Message[],
   { batchSize, queueArn, region }: BatchInit,
 ): readonly EventBatch[] {
-  const batches: { messages: Message[]; records: SqsRecord[]; bytes: number }[] = [];
+  const batches: { messages: Message[]; records: EventRecord[]; bytes: number }[] = [];
   for (const message of messages) {
     const record = toRecord(message, queueArn, region);
     const bytes = Buffer.byteLength(JSON.stringify(record)) + 1;

@@ -9,7 +9,7 @@ import {
 } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { type AwsResponse, type AwsService, connectionLost, type Intercept } from './intercept.ts';
-import { changeInput, type HttpRequest, parseAwsRequest } from './parse-aws-request.ts';
+import { changeInput, type InterceptedRequest, parseAwsRequest } from './parse-aws-request.ts';
 
 /** Hop-by-hop headers: they belong to one connection and are not forwarded. */
 const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'transfer-encoding', 'expect']);
@@ -56,14 +56,18 @@ async function answer(
   else write(response, received.method, outcome);
 }
 
-async function receive(request: IncomingMessage): Promise<HttpRequest | undefined> {
+async function receive(request: IncomingMessage): Promise<InterceptedRequest | undefined> {
   const { method = '', url: path = '', headers } = request;
   const body = await buffer(request).catch(() => undefined);
   return body && { method, path, headers: flatten(headers), body };
 }
 
 /** Forwards a request to the emulator. */
-async function forward(request: HttpRequest, port: number, agent: Agent): Promise<AwsResponse> {
+async function forward(
+  request: InterceptedRequest,
+  port: number,
+  agent: Agent,
+): Promise<AwsResponse> {
   const { method, path, headers, body } = request;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   sendRequest({

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { AwsRequest, AwsService, S3Input } from './intercept.ts';
 
 /** An HTTP request as received. */
-export interface HttpRequest {
+export interface InterceptedRequest {
   readonly method: string;
   /** Including the query. */
   readonly path: string;
@@ -20,7 +20,7 @@ const inputSchema = z.record(z.string(), z.unknown()).catch({});
 export const ENVIRONMENT_ID_VARIABLE = 'AWS_SDK_UA_APP_ID';
 
 /** Reads a request's operation, its input and the environment that sent it. */
-export function parseAwsRequest(service: AwsService, request: HttpRequest): AwsRequest {
+export function parseAwsRequest(service: AwsService, request: InterceptedRequest): AwsRequest {
   const { headers, body } = request;
   const environmentId = / app\/(?<id>\w+-\d+)/.exec(headers['user-agent'] ?? '')?.groups?.['id'];
   if (service === 's3') {
@@ -42,9 +42,9 @@ function parseJson(body: Buffer): unknown {
 /** Returns the request with another input. */
 export function changeInput(
   service: AwsService,
-  request: HttpRequest,
+  request: InterceptedRequest,
   input: AwsRequest['input'],
-): HttpRequest {
+): InterceptedRequest {
   if (service !== 's3') return { ...request, body: Buffer.from(JSON.stringify(input)) };
   // The types do not connect an input with its service.
   const { bucket, key, query, headers, body } = input as S3Input;
@@ -54,7 +54,7 @@ export function changeInput(
   return { method: request.method, path, headers, body };
 }
 
-function parseS3Input({ path, headers, body }: HttpRequest): S3Input {
+function parseS3Input({ path, headers, body }: InterceptedRequest): S3Input {
   const { pathname, searchParams } = new URL(path, 'http://127.0.0.1');
   const [bucket = '', ...key] = pathname.slice(1).split('/').map(decodeURIComponent);
   return { bucket, key: key.join('/'), query: Object.fromEntries(searchParams), headers, body };

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AnswerBody, jsonBody, type ReportedTokens } from './answer-body.ts';
 import type { ApiError } from './api-error.ts';
 import type { BackgroundResponses } from './background-responses.ts';
-import { type CellKey, cellKeyHeader, parseCellKey, replicateOf } from './cell-key.ts';
+import { cellKeyHeader, parseCellKey, type RequestedCell, replicateOf } from './cell-key.ts';
 import type { FaultPlan, PlannedFault } from './fault-plan.ts';
 import { injectFault, type RenderOptions } from './inject-fault.ts';
 import type { FaultKind } from './load-faults.ts';
@@ -41,7 +41,7 @@ export interface RequestHandler {
 interface Exchange {
   readonly requestNumber: number;
   readonly cellHeader: string | undefined;
-  readonly cell: CellKey | undefined;
+  readonly cell: RequestedCell | undefined;
   prompt: PromptRequest | undefined;
   questionKey: string | undefined;
   fault: FaultKind | undefined;
@@ -206,7 +206,7 @@ function askForAdmission(
   return refusal;
 }
 
-function drawKeyOf({ run, config, id, step }: CellKey): string {
+function drawKeyOf({ run, config, id, step }: RequestedCell): string {
   return [replicateOf(run), config, id, step].join('/');
 }
 

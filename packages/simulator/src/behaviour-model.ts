@@ -1,5 +1,5 @@
 import { type ApiError, modelNotFound } from './api-error.ts';
-import { type CellKey, replicateOf } from './cell-key.ts';
+import { type RequestedCell, replicateOf } from './cell-key.ts';
 import { composeResult } from './compose-result.ts';
 import type { Behaviour, Distribution, ModelBehaviour } from './load-behaviour.ts';
 import type { PromptRequest } from './prompt-request.ts';
@@ -42,7 +42,7 @@ export function createBehaviourModel(
   const modelNames = Object.keys(behaviour.models).filter((name) => name !== anyModel);
   const behaviours = new Map(Object.entries(behaviour.models));
 
-  function answer(request: PromptRequest, cell: CellKey | undefined): ModelAnswer | ApiError {
+  function answer(request: PromptRequest, cell: RequestedCell | undefined): ModelAnswer | ApiError {
     const model = behaviours.get(request.model) ?? behaviours.get(anyModel);
     if (model === undefined) return modelNotFound(request.model);
     const question = findQuestion(request, cell);

@@ -2,7 +2,7 @@
 export const cellKeyHeader = 'x-thrice-cell';
 
 /** A decoded cell key. */
-export interface CellKey {
+export interface RequestedCell {
   readonly run: string;
   readonly config: string;
   readonly id: string;
@@ -20,7 +20,7 @@ export function replicateOf(run: string): string {
 }
 
 /** Parses the header. Returns `undefined` unless it has four percent-encoded parts. */
-export function parseCellKey(header: string): CellKey | undefined {
+export function parseCellKey(header: string): RequestedCell | undefined {
   const parts = header.split('/');
   if (parts.length !== 4) return undefined;
   try {

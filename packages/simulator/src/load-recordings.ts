@@ -1,18 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import type { Arm } from './question-text.ts';
+import type { PromptArm } from './question-text.ts';
 import { invalidFile, type JsonLine, readJsonLines } from './read-input-file.ts';
-import type { FinishReason } from './simulated-model.ts';
+import type { ServedFinishReason } from './simulated-model.ts';
 
 /** A recorded answer, looked up by question text and arm. */
 export interface Recording {
   readonly question: string;
-  readonly arm: Arm;
+  readonly arm: PromptArm;
   /** The recorded text; an empty text is a valid answer. */
   readonly prediction: string;
   /** @default `length` for a chain of thought without "the answer is ", otherwise `stop`. */
-  readonly finishReason?: FinishReason | undefined;
+  readonly finishReason?: ServedFinishReason | undefined;
 }
 
 /** Recorded answers. A question may occur more than once if its answers are identical. */
@@ -87,7 +87,7 @@ async function loadBbhFolder(folder: string): Promise<Recordings> {
 
 function addBbhPredictions(input: {
   readonly rows: readonly JsonLine<z.infer<typeof bbhPredictionSchema>>[];
-  readonly arm: Arm;
+  readonly arm: PromptArm;
   readonly path: string;
   readonly questions: ReadonlyMap<string, BbhQuestion>;
   readonly collected: RecordingCollection;

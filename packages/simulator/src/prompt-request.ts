@@ -1,5 +1,5 @@
 import { type ApiError, invalidRequest } from './api-error.ts';
-import { type Arm, readQuestionText } from './question-text.ts';
+import { type PromptArm, readQuestionText } from './question-text.ts';
 
 /** The parts of a request that determine its answer. */
 export interface PromptRequest {
@@ -8,7 +8,7 @@ export interface PromptRequest {
   readonly userText: string | undefined;
   /** The question in that text, found by BBH's markers, or else the whole text, trimmed. */
   readonly question: string | undefined;
-  readonly arm: Arm | undefined;
+  readonly arm: PromptArm | undefined;
   /** Number of characters in all messages, for the token estimate. */
   readonly promptChars: number;
   /** The most tokens that the answer may have, reasoning included; undefined for no limit. */

@@ -1,4 +1,4 @@
-import type { CellKey } from './cell-key.ts';
+import type { RequestedCell } from './cell-key.ts';
 import type { PromptRequest } from './prompt-request.ts';
 import type { SimulatedQuestion } from './simulated-question.ts';
 
@@ -7,7 +7,7 @@ const anchorChars = 16;
 /** Finds the known question a request is about. */
 export type QuestionFinder = (
   request: PromptRequest,
-  cell: CellKey | undefined,
+  cell: RequestedCell | undefined,
 ) => SimulatedQuestion | undefined;
 
 /**

@@ -1,5 +1,5 @@
 /** BBH's two prompt styles: ask for the answer only, or for a chain of thought first. */
-export type Arm = 'direct' | 'cot';
+export type PromptArm = 'direct' | 'cot';
 
 /** The last sentence of a chain-of-thought prompt. */
 export const chainOfThoughtTail = "Let's think step by step.";
@@ -13,7 +13,10 @@ const answerMarker = '\nA:';
  * The question is the text between the last `"\n\nQ: "` and the last `"\nA:"`. Without the first marker
  * it is the whole text, trimmed.
  */
-export function readQuestionText(prompt: string): { readonly question: string; readonly arm: Arm } {
+export function readQuestionText(prompt: string): {
+  readonly question: string;
+  readonly arm: PromptArm;
+} {
   const arm = prompt.trimEnd().endsWith(chainOfThoughtTail) ? 'cot' : 'direct';
   const markerAt = prompt.lastIndexOf(questionMarker);
   if (markerAt < 0) return { question: prompt.trim(), arm };

@@ -3,9 +3,9 @@ import type { Recording, Recordings } from './load-recordings.ts';
 import type { PromptRequest } from './prompt-request.ts';
 import { chainOfThoughtTail } from './question-text.ts';
 import {
-  type FinishReason,
   instantAnswer,
   type ModelAnswer,
+  type ServedFinishReason,
   type SimulatedModel,
 } from './simulated-model.ts';
 
@@ -45,7 +45,7 @@ function recordingKey(arm: string, question: string): string {
 }
 
 /** A recorded chain of thought without an answer was cut off by the token limit. */
-function finishReasonOf({ arm, prediction, finishReason }: Recording): FinishReason {
+function finishReasonOf({ arm, prediction, finishReason }: Recording): ServedFinishReason {
   if (finishReason !== undefined) return finishReason;
   return arm === 'cot' && !prediction.includes('the answer is ') ? 'length' : 'stop';
 }

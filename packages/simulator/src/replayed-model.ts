@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { canonicalText } from '@thrice/core';
 import { type ApiError, invalidRequest } from './api-error.ts';
-import { type CellKey, replicateOf } from './cell-key.ts';
+import { type RequestedCell, replicateOf } from './cell-key.ts';
 import type { ModelAnswer, SimulatedModel } from './simulated-model.ts';
 
 /** A call of a recorded run. */
 export interface RecordedCall {
   /** The bodies that its request may come with: that which was sent, and those of other addresses. */
   readonly bodies: readonly object[];
-  readonly cell: CellKey;
+  readonly cell: RequestedCell;
   /** Which of the answers to the request it is within its cell, from 0. */
   readonly sample: number;
   readonly answer: ModelAnswer;
@@ -61,7 +61,10 @@ interface Recorded {
   readonly servedCounts: Map<string, number>;
 }
 
-function chooseCall({ calls, servedCounts }: Recorded, cell: CellKey | undefined): ModelAnswer {
+function chooseCall(
+  { calls, servedCounts }: Recorded,
+  cell: RequestedCell | undefined,
+): ModelAnswer {
   const replicate = cell === undefined ? '' : replicateOf(cell.run);
   const ofReplicate = calls.filter((call) => replicateOf(call.cell.run) === replicate);
   const candidates = ofReplicate.length === 0 ? calls : ofReplicate;
@@ -73,7 +76,7 @@ function chooseCall({ calls, servedCounts }: Recorded, cell: CellKey | undefined
   return chosen.answer;
 }
 
-function isSameStep(left: CellKey, right: CellKey): boolean {
+function isSameStep(left: RequestedCell, right: RequestedCell): boolean {
   return left.config === right.config && left.id === right.id && left.step === right.step;
 }
 
@@ -81,7 +84,7 @@ function inSampleOrder(left: RecordedCall, right: RecordedCall): number {
   return replicateNo(left.cell) - replicateNo(right.cell) || left.sample - right.sample;
 }
 
-function replicateNo({ run }: CellKey): number {
+function replicateNo({ run }: RequestedCell): number {
   return Number(replicateOf(run).slice(1));
 }
 

@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import type { FaultKind } from './load-faults.ts';
-import type { Arm } from './question-text.ts';
+import type { PromptArm } from './question-text.ts';
 
 /** One line of the request log, written when a request ends for any reason. */
 export interface RequestLogEntry {
@@ -9,7 +9,7 @@ export interface RequestLogEntry {
   /** The cell key header as received. */
   readonly cell: string | null;
   readonly model: string | null;
-  readonly arm: Arm | null;
+  readonly arm: PromptArm | null;
   /** First 16 hex digits of the question text's SHA-256. */
   readonly question: string | null;
   /** HTTP status; null if no headers were sent. */

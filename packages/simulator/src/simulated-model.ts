@@ -1,14 +1,14 @@
 import type { ApiError } from './api-error.ts';
-import type { CellKey } from './cell-key.ts';
+import type { RequestedCell } from './cell-key.ts';
 import type { PromptRequest } from './prompt-request.ts';
 
 /** Why a simulated model stopped, in OpenAI's terms. */
-export type FinishReason = 'stop' | 'length' | 'content_filter';
+export type ServedFinishReason = 'stop' | 'length' | 'content_filter';
 
 /** A model's answer before any fault is applied. */
 export interface ModelAnswer {
   readonly text: string;
-  readonly finishReason: FinishReason;
+  readonly finishReason: ServedFinishReason;
   /** All output tokens, including reasoning. */
   readonly completionTokens: number;
   readonly reasoningTokens: number;
@@ -30,7 +30,11 @@ export interface SimulatedModel {
    *
    * @param body - The request as it was received.
    */
-  answer(request: PromptRequest, cell: CellKey | undefined, body: string): ModelAnswer | ApiError;
+  answer(
+    request: PromptRequest,
+    cell: RequestedCell | undefined,
+    body: string,
+  ): ModelAnswer | ApiError;
 }
 
 /** Estimates tokens by the usual rule of thumb of four characters per token. */
@@ -39,7 +43,10 @@ export function estimateTokens(charCount: number): number {
 }
 
 /** Builds an answer without latency whose tokens are estimated from the text. */
-export function instantAnswer(text: string, finishReason: FinishReason = 'stop'): ModelAnswer {
+export function instantAnswer(
+  text: string,
+  finishReason: ServedFinishReason = 'stop',
+): ModelAnswer {
   return {
     text,
     finishReason,

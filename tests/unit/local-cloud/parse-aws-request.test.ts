@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { S3Input } from '../../../packages/local-cloud/src/intercept.ts';
 import {
   changeInput,
-  type HttpRequest,
+  type InterceptedRequest,
   parseAwsRequest,
 } from '../../../packages/local-cloud/src/parse-aws-request.ts';
 
@@ -102,6 +102,6 @@ describe('changeInput', () => {
   });
 });
 
-function aRequest(own: Partial<HttpRequest> = {}): HttpRequest {
+function aRequest(own: Partial<InterceptedRequest> = {}): InterceptedRequest {
   return { method: 'POST', path: '/bucket/a', headers: {}, body: Buffer.alloc(0), ...own };
 }

@@ -16,7 +16,7 @@ export const STALE_RECEIPT_ERRORS: readonly string[] = [
 const SQS_PREFIX = 'AWS.SimpleQueueService.';
 
 /** The response to a batch, with the outcome of each entry. */
-export interface BatchResponse {
+export interface SendBatchResponse {
   readonly Successful?: readonly { readonly Id?: string | undefined }[] | undefined;
   readonly Failed?: readonly BatchResultErrorEntry[] | undefined;
 }
@@ -31,7 +31,7 @@ export interface BatchResponse {
  */
 export async function sendBatch<Entry extends { readonly Id: string }>(
   entries: readonly Entry[],
-  send: (entries: Entry[]) => Promise<BatchResponse>,
+  send: (entries: Entry[]) => Promise<SendBatchResponse>,
   {
     store,
     clock,
@@ -60,7 +60,7 @@ export async function sendBatch<Entry extends { readonly Id: string }>(
 export function ignoreStaleReceipts({
   Successful = [],
   Failed = [],
-}: BatchResponse): BatchResponse {
+}: SendBatchResponse): SendBatchResponse {
   const stale = Failed.filter(({ Code = '' }) =>
     STALE_RECEIPT_ERRORS.includes(
       Code.startsWith(SQS_PREFIX) ? Code.slice(SQS_PREFIX.length) : Code,

@@ -31,7 +31,7 @@ export interface QueueStatus extends QueueDepth {
 }
 
 /** The queue and the limits of a lane. */
-export interface LaneStatus extends QueueStatus {
+export interface StageLaneStatus extends QueueStatus {
   /** Null while nothing is known of them. */
   readonly limits: LaneLimitStatus | null;
 }
@@ -64,7 +64,7 @@ export interface StageOverview {
     /** Whether both are the same, as far as it is known. */
     readonly isSame: boolean;
   };
-  readonly lanes: readonly LaneStatus[];
+  readonly lanes: readonly StageLaneStatus[];
   /** The queues of `plan` and `finalize`, and both DLQs. */
   readonly queues: readonly QueueStatus[];
   readonly openBreakers: readonly StageBreaker[];

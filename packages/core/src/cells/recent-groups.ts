@@ -26,7 +26,7 @@ export interface CellContext {
 type KnownGroup = Pick<CellContext, 'header' | 'benchmark'>;
 type GroupLedger = CallConditions & Pick<Ledger, 'readGroup'>;
 
-interface Reading {
+interface GroupReading {
   readonly startedAt: ClockReading;
   readonly context: Promise<CellContext | undefined>;
 }
@@ -43,7 +43,7 @@ export class RecentGroups {
   readonly #governor: Pick<LaneGovernor, 'note'>;
   readonly #groups = new Map<string, KnownGroup>();
   /** By group and config; only of free ones, and those in flight. */
-  readonly #readings = new Map<string, Reading>();
+  readonly #readings = new Map<string, GroupReading>();
 
   /** @param init.governor - Is told the state of a config's lane, which is read with the rest. */
   constructor(init: {
@@ -78,7 +78,7 @@ export class RecentGroups {
     this.#readings.clear();
   }
 
-  #drop(name: string, reading: Reading): void {
+  #drop(name: string, reading: GroupReading): void {
     if (this.#readings.get(name) === reading) this.#readings.delete(name);
   }
 

@@ -44,7 +44,7 @@ const progressSchema = z.object({
   tallies: z.array(tallySchema),
 });
 /** The progress of an active group; see {@link progressSchema}. */
-export type Progress = z.infer<typeof progressSchema>;
+export type GroupProgress = z.infer<typeof progressSchema>;
 
 /** A group, and what tells whether it waits for something. */
 export interface WatchedGroup {
@@ -72,9 +72,9 @@ export interface ProgressStores {
 /** Describes how far a group is by its tallies, and whether anything is about to change that. */
 export async function describeProgress(
   watched: WatchedGroup,
-  previous: Progress | undefined,
+  previous: GroupProgress | undefined,
   { ledger, clock }: Pick<ProgressStores, 'ledger' | 'clock'>,
-): Promise<Progress> {
+): Promise<GroupProgress> {
   const { header, accounts, pendingCount, countTasks, isInBatches } = watched;
   const atIso = clock.toIso(clock.now());
   const byRun = await Promise.all(header.runs.map((run) => ledger.readTallies(run)));
@@ -140,7 +140,10 @@ function unfinishedConfigs(
 }
 
 /** Reads what the last round wrote; undefined if there is nothing, or nothing that can be read. */
-export async function readProgress(group: string, blobs: BlobStore): Promise<Progress | undefined> {
+export async function readProgress(
+  group: string,
+  blobs: BlobStore,
+): Promise<GroupProgress | undefined> {
   const text = await blobs.readText(groupKey(group, 'progress.json'));
   if (text === undefined) return undefined;
   try {
@@ -152,12 +155,12 @@ export async function readProgress(group: string, blobs: BlobStore): Promise<Pro
 }
 
 /** Replaces what the last round wrote. */
-export async function writeProgress(progress: Progress, blobs: BlobStore): Promise<void> {
+export async function writeProgress(progress: GroupProgress, blobs: BlobStore): Promise<void> {
   const text = `${JSON.stringify(progress, null, 2)}\n`;
   await blobs.write(groupKey(progress.group, 'progress.json'), [text]);
 }
 
 /** Whether anything but the time is other than in the last round. */
-export function hasChanged(current: Progress, previous: Progress | undefined): boolean {
+export function hasChanged(current: GroupProgress, previous: GroupProgress | undefined): boolean {
   return JSON.stringify({ ...current, at: '' }) !== JSON.stringify({ ...previous, at: '' });
 }

@@ -4,9 +4,9 @@ import type { GroupHeader } from '../domain/group.ts';
 import { countDone, countPlanned, type Tally } from '../domain/tally.ts';
 import { eventsOfBudget } from './budget-events.ts';
 import { areManyFailed, type GroupEvent } from './describe-event.ts';
-import { blockingBreakers, type Progress } from './group-progress.ts';
+import { blockingBreakers, type GroupProgress } from './group-progress.ts';
 
-type ObservedProgress = Pick<Progress, 'tallies' | 'isPaused'>;
+type ObservedProgress = Pick<GroupProgress, 'tallies' | 'isPaused'>;
 
 /**
  * The events that the progress of a group in a stage shows since it was last looked at.

@@ -16,9 +16,9 @@ import {
 } from './batches/reconcile-batches.ts';
 import {
   describeProgress,
+  type GroupProgress,
   hasChanged,
   NO_PROGRESS_MS,
-  type Progress,
   readProgress,
   type WatchedGroup,
   writeProgress,
@@ -378,8 +378,8 @@ async function reconcileGroup(reconciliation: Reconciliation): Promise<void> {
 /** Records what has happened since the last round. Before the progress is written, so that a crash repeats it. */
 async function recordEvents(
   { record: { header, state }, accounts, openBreakers, stores }: Reconciliation,
-  current: Progress,
-  previous: Progress | undefined,
+  current: GroupProgress,
+  previous: GroupProgress | undefined,
 ): Promise<void> {
   if (header.spec.notify === undefined || state !== 'active') return;
   for (const event of eventsOfProgress(header, previous, current, { accounts, openBreakers })) {
@@ -401,8 +401,8 @@ function needsResults({
   previous,
   reconciliation,
 }: {
-  readonly current: Progress;
-  readonly previous: Progress | undefined;
+  readonly current: GroupProgress;
+  readonly previous: GroupProgress | undefined;
   readonly reconciliation: Reconciliation;
 }): boolean {
   const { record, activeGroup, stores } = reconciliation;
@@ -423,22 +423,22 @@ function needsResults({
 
 /** Whether lanes have had work for a long time, none of it in batches, and no cell was completed. */
 function hasStalled(
-  { activeLanes, doneSince }: Progress,
+  { activeLanes, doneSince }: GroupProgress,
   { isInBatches, stores: { clock } }: Reconciliation,
 ): boolean {
   return !isInBatches && activeLanes.length > 0 && hasElapsed(doneSince, NO_PROGRESS_MS, clock);
 }
 
 /** Whether a group had no progress and empty queues in two rounds in a row. One is not enough: counts lag. */
-function isHalted(current: Progress, previous: Progress | undefined): boolean {
+function isHalted(current: GroupProgress, previous: GroupProgress | undefined): boolean {
   return current.isIdle && previous?.isIdle === true && previous.done === current.done;
 }
 
 /** Whether a group is cancelled, its last calls in flight have ended, and their results are published. */
 function isFinished(
   { record, activeGroup, batches, stores }: Reconciliation,
-  current: Progress,
-  previous: Progress | undefined,
+  current: GroupProgress,
+  previous: GroupProgress | undefined,
 ): boolean {
   if (batches.some(isSentBatch)) return false;
   if (record.state !== 'cancelled' || !isEntryOld(activeGroup, stores)) return false;

@@ -11,7 +11,7 @@ import { fieldOf } from '../call/json-value.ts';
 import { type LaneEndpoint, type OpenLane, openLane } from '../call/lane-endpoints.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
 import {
-  type FailedCall,
+  type FailedRequest,
   interrupted,
   mapFailure,
   outcomeOf,
@@ -63,7 +63,7 @@ export interface BatchList extends Pick<AboutBatch, 'lane' | 'signal' | 'path'> 
 }
 
 /** A file with the results of a batch. */
-export interface ResultFile extends Pick<AboutBatch, 'lane' | 'signal' | 'path'> {
+export interface BatchResultFile extends Pick<AboutBatch, 'lane' | 'signal' | 'path'> {
   readonly endpoint: string;
   /** Reads a line; undefined for one that does not say whose it is. */
   readonly readLine: (line: unknown, context: ResultContext) => BatchResult | undefined;
@@ -75,7 +75,7 @@ export interface LaneDocument {
   readonly raw: unknown;
 }
 
-interface OpenExchange extends FailedCall {
+interface OpenExchange extends FailedRequest {
   readonly endpoint: LaneEndpoint;
   readonly response: HttpResponse;
 }
@@ -176,7 +176,7 @@ export class LaneRequests {
     signal,
     path,
     readLine,
-  }: ResultFile): AsyncGenerator<BatchResult> {
+  }: BatchResultFile): AsyncGenerator<BatchResult> {
     const lines = this.fetchLines({
       lane,
       signal,
@@ -258,7 +258,7 @@ export class LaneRequests {
     }
   }
 
-  #fail(error: unknown, call: FailedCall): ThriceError {
+  #fail(error: unknown, call: FailedRequest): ThriceError {
     const known = error instanceof APIError ? error : toThriceError(error);
     return mapFailure(known, call, { nowMs: this.nowMs, rateLimits: {} });
   }

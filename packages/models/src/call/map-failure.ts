@@ -9,7 +9,7 @@ import { mapApiError, withDetails } from './map-call-error.ts';
 import { parseJson } from './parse-json.ts';
 
 /** What a failure is translated with. */
-export interface FailedCall {
+export interface FailedRequest {
   readonly redact: Redact | undefined;
   /** The caller's. */
   readonly signal: AbortSignal;
@@ -22,7 +22,7 @@ export interface FailedCall {
 /** Translates what went wrong with a call, with its latency and without the lane's key. */
 export function mapFailure(
   error: ThriceError | APIError,
-  call: FailedCall,
+  call: FailedRequest,
   { nowMs, rateLimits }: { readonly nowMs: number; readonly rateLimits: RateLimitHeaders },
 ): ThriceError {
   const { redact, signal, timeout, timeoutMs, startedMs } = call;

@@ -17,7 +17,7 @@ import {
   readLimit,
   readPrompt,
 } from '../prompt-request.ts';
-import type { FinishReason } from '../simulated-model.ts';
+import type { ServedFinishReason } from '../simulated-model.ts';
 import type { ServedProtocol } from './served-protocol.ts';
 
 /**
@@ -55,7 +55,7 @@ const PARAMETERS = new Set([
 const SAMPLING_PARAMETERS = new Set(['temperature', 'top_p', 'top_k']);
 const FIRST_VERSION = '2023-06-01';
 
-const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
+const STOP_REASONS: Readonly<Record<ServedFinishReason, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
   content_filter: 'refusal',

@@ -13,7 +13,7 @@ import {
   readLimit,
   readPrompt,
 } from '../prompt-request.ts';
-import type { FinishReason } from '../simulated-model.ts';
+import type { ServedFinishReason } from '../simulated-model.ts';
 import type { ServedProtocol } from './served-protocol.ts';
 
 /** OpenAI's chat completions. */
@@ -81,7 +81,7 @@ function renderChunks(input: RenderInput, includesUsage: boolean): AnswerBody {
     };
     return `data: ${JSON.stringify({ ...head, choices, ...extra })}\n\n`;
   };
-  const toChoice = (delta: object, finishReason: FinishReason | null = null) => [
+  const toChoice = (delta: object, finishReason: ServedFinishReason | null = null) => [
     { index: 0, delta, logprobs: null, finish_reason: finishReason },
   ];
 

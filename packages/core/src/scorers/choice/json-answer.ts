@@ -1,7 +1,7 @@
 import { lastMatches } from '../last-matches.ts';
 import { findChoice } from './read-choice-text.ts';
 import { readLetter } from './read-letter.ts';
-import { agree, type Reading } from './reading.ts';
+import { agree, type ChoiceReading } from './reading.ts';
 
 /** A field of a JSON object, fenced or not, whole or cut off. */
 const FIELD =
@@ -16,7 +16,10 @@ const KEYS = [
 const MAX_FIELDS = 100;
 
 /** Reads the field of a JSON object that holds the answer: `{"reasoning": "...", "answer": "B"}`. */
-export function readJsonAnswer(text: string, choices: readonly string[]): Reading | undefined {
+export function readJsonAnswer(
+  text: string,
+  choices: readonly string[],
+): ChoiceReading | undefined {
   const fields = lastMatches(text, FIELD, MAX_FIELDS);
   for (const key of KEYS) {
     const readings = fields
@@ -31,7 +34,7 @@ export function readJsonAnswer(text: string, choices: readonly string[]): Readin
 function readField(
   { text, bare, more }: { readonly [name: string]: string | undefined },
   choices: readonly string[],
-): Reading | undefined {
+): ChoiceReading | undefined {
   if (more !== undefined) return { letter: null };
   const value = text ?? bare ?? '';
   const letter = findChoice(value, choices);

@@ -1,6 +1,6 @@
 import { findChoice } from './read-choice-text.ts';
 import { readLetter } from './read-letter.ts';
-import { agree, type Reading } from './reading.ts';
+import { agree, type ChoiceReading } from './reading.ts';
 
 const BULLET = /^\s*(?:[-+•◦▪]\s+|\d{1,2}[.)]\s+(?=\S))?/u;
 /** A line of a letter and nothing else, such as "B", "(B).", "[B]" or "Option B". */
@@ -20,7 +20,7 @@ const LAST_LABEL_CHARS = 1000;
 const MAX_LINES = 200;
 
 /** Reads a line of a single letter. A text that is only a small letter counts as well. */
-export function readLoneLetter(text: string): Reading | undefined {
+export function readLoneLetter(text: string): ChoiceReading | undefined {
   const trimmed = text.trim();
   if (/^["'([]?[a-z][.)\]'"]{0,2}$/u.test(trimmed)) return readLetter(trimmed);
   if (trimmed.length <= 200 && ONLY_LETTERS.test(trimmed)) {
@@ -31,7 +31,7 @@ export function readLoneLetter(text: string): Reading | undefined {
   return agree(loneLetters(text));
 }
 
-function* loneLetters(text: string): Generator<Reading> {
+function* loneLetters(text: string): Generator<ChoiceReading> {
   for (const line of text.split('\n')) {
     if (line.length > LONE_CHARS) continue;
     const letter = LONE.exec(line.replace(BULLET, ''))?.groups?.['letter'];
@@ -40,7 +40,7 @@ function* loneLetters(text: string): Generator<Reading> {
 }
 
 /** Reads the label in mid-line of a choice with whose own text the answer ends: "... in 1 minute. (D) 4 minutes". */
-export function readLastLabel(text: string, choices: readonly string[]): Reading | undefined {
+export function readLastLabel(text: string, choices: readonly string[]): ChoiceReading | undefined {
   const line = text.trimEnd().split('\n').at(-1)?.slice(-LAST_LABEL_CHARS).trim() ?? '';
   const labels = [...line.matchAll(/(?<=^|\s)[(]?(?<letter>[A-Z])[).:]\s/gu)];
   const [label, another] = labels;
@@ -54,7 +54,7 @@ export function readLastLabel(text: string, choices: readonly string[]): Reading
  * Reads the letter that labels the first line, or a later line with the text of its choice. A list of several
  * labelled lines goes through the choices and names none, unless only the first of them comes before prose.
  */
-export function readLabel(text: string, choices: readonly string[]): Reading | undefined {
+export function readLabel(text: string, choices: readonly string[]): ChoiceReading | undefined {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const labels = lines
     .slice(0, MAX_LINES)
@@ -117,7 +117,10 @@ const IS_ANSWER = /(?<!\p{L})is the (?:correct|right|best) (?:answer|option|choi
  * Reads the only label whose line is called correct, of a text that calls another one wrong, or whose line is
  * called the correct choice.
  */
-export function readJudgedLabels(text: string, choices: readonly string[]): Reading | undefined {
+export function readJudgedLabels(
+  text: string,
+  choices: readonly string[],
+): ChoiceReading | undefined {
   const judged = text
     .split('\n')
     .slice(0, MAX_LINES)

@@ -1,5 +1,5 @@
 import { choiceLetter } from '../../domain/choices.ts';
-import type { Reading } from './reading.ts';
+import type { ChoiceReading } from './reading.ts';
 
 /** The longest line that is searched for the text of a choice. */
 const LINE_CHARS = 300;
@@ -56,7 +56,10 @@ function startsWith(payload: string, words: string): boolean {
 }
 
 /** Returns the letter of the only choice whose text a line of prose contains, unless the line denies something. */
-export function findMentionedChoice(line: string, choices: readonly string[]): Reading | undefined {
+export function findMentionedChoice(
+  line: string,
+  choices: readonly string[],
+): ChoiceReading | undefined {
   if (line.length > LINE_CHARS) return undefined;
   const prose = normalize(line);
   const mentioned = choices

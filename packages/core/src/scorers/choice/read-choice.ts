@@ -7,11 +7,11 @@ import { readJsonAnswer } from './json-answer.ts';
 import { readJudgedLabels, readLabel, readLastLabel, readLoneLetter } from './lines.ts';
 import { toPlainText } from './plain-text.ts';
 import { findChoice, findMentionedChoice } from './read-choice-text.ts';
-import type { Reading } from './reading.ts';
+import type { ChoiceReading } from './reading.ts';
 import { readChosen, readPraised, readTrailing } from './sentences.ts';
 import { findStatement } from './statements.ts';
 
-type Rule = (text: string, choices: readonly string[]) => Reading | undefined;
+type Rule = (text: string, choices: readonly string[]) => ChoiceReading | undefined;
 
 /** Rules for what a text declares. They also hold if the token limit ended the text later. */
 const declarations: readonly Rule[] = [readDeclared, readJsonAnswer];
@@ -52,7 +52,7 @@ export function isOffered(letter: string, choices: readonly string[]): boolean {
   return choices.length === 0 || choices.some((_, index) => choiceLetter(index) === letter);
 }
 
-function readWhole(text: string, choices: readonly string[]): Reading | undefined {
+function readWhole(text: string, choices: readonly string[]): ChoiceReading | undefined {
   return (
     readWholeChoice(text, choices) ??
     readBeforeNextTurn(text, choices) ??
@@ -70,7 +70,7 @@ const LABEL_NUMBER =
  * A text that names a choice by its number, as exams in many countries do: "정답은 4입니다". Where a choice's own text
  * has a digit, a number may as well stand for that.
  */
-function readNumbered(text: string, choices: readonly string[]): Reading | undefined {
+function readNumbered(text: string, choices: readonly string[]): ChoiceReading | undefined {
   if (choices.length === 0 || choices.some((choice) => /\d/u.test(choice))) return undefined;
   const lettered = text.replace(LABEL_NUMBER, (digit) => choiceLetter(Number(digit.charAt(0)) - 1));
   if (lettered === text) return undefined;
@@ -79,7 +79,7 @@ function readNumbered(text: string, choices: readonly string[]): Reading | undef
 }
 
 /** Reads what comes before a question that the model added itself, if that is an answer. */
-function readBeforeNextTurn(text: string, choices: readonly string[]): Reading | undefined {
+function readBeforeNextTurn(text: string, choices: readonly string[]): ChoiceReading | undefined {
   const before = textBeforeNextTurn(text);
   return before === undefined
     ? undefined
@@ -87,7 +87,7 @@ function readBeforeNextTurn(text: string, choices: readonly string[]): Reading |
 }
 
 /** A text that is that of a choice, such as "Both A and B", unless it also names another by its letter. */
-function readWholeChoice(text: string, choices: readonly string[]): Reading | undefined {
+function readWholeChoice(text: string, choices: readonly string[]): ChoiceReading | undefined {
   const letter = findChoice(text, choices);
   return letter === undefined ? undefined : { letter: readLoneLetter(text)?.letter ?? letter };
 }
@@ -100,7 +100,7 @@ const EXPLANATION =
  * A text that the token limit ended states its answer in so many words, or begins with it: the rest is no more than
  * a letter's explanation, or a question that the model added itself.
  */
-function readCutOff(text: string, choices: readonly string[]): Reading | undefined {
+function readCutOff(text: string, choices: readonly string[]): ChoiceReading | undefined {
   const declared = readBeforeNextTurn(text, choices) ?? ask(declarations, text, choices);
   if (declared !== undefined) return declared;
   if (/^\s*["'([]?[A-Z][)\].]?\s*(?:\n|$)/u.test(text)) return readLoneLetter(text);
@@ -112,7 +112,7 @@ function readCutOff(text: string, choices: readonly string[]): Reading | undefin
 }
 
 /** Reads what follows the last correction, if that settles on a choice. */
-function readCorrected(text: string, choices: readonly string[]): Reading | undefined {
+function readCorrected(text: string, choices: readonly string[]): ChoiceReading | undefined {
   const rest = textAfterCorrection(text);
   if (rest === undefined) return undefined;
   const [sentence = ''] = rest.split(/(?<=[.!?])\s|\n/u, 1);
@@ -127,7 +127,7 @@ function ask(
   rules: readonly Rule[],
   text: string,
   choices: readonly string[],
-): Reading | undefined {
+): ChoiceReading | undefined {
   for (const rule of rules) {
     const reading = rule(text, choices);
     if (reading !== undefined) return reading;
@@ -136,7 +136,7 @@ function ask(
 }
 
 /** The last explicit statement or box: whichever comes later. */
-function readDeclared(text: string, choices: readonly string[]): Reading | undefined {
+function readDeclared(text: string, choices: readonly string[]): ChoiceReading | undefined {
   const statement = findStatement(text, choices);
   const boxed = findBoxed(text, choices);
   if (statement === undefined || boxed === undefined) return statement ?? boxed;
@@ -144,7 +144,7 @@ function readDeclared(text: string, choices: readonly string[]): Reading | undef
 }
 
 /** The text of a choice as the last or first line of a text, or as the only one that its only line mentions. */
-function readChoiceText(text: string, choices: readonly string[]): Reading | undefined {
+function readChoiceText(text: string, choices: readonly string[]): ChoiceReading | undefined {
   const lines = text.trim().split('\n');
   const [first = ''] = lines;
   for (const part of [lines.at(-1) ?? '', first]) {

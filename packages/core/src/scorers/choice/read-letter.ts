@@ -1,6 +1,6 @@
 import { choiceLetter } from '../../domain/choices.ts';
 import { anyOf } from './alternatives.ts';
-import type { Reading } from './reading.ts';
+import type { ChoiceReading } from './reading.ts';
 
 /**
  * Letters of an Arabic or a Cyrillic list, and the Cyrillic С, which looks like a Latin C.
@@ -91,7 +91,7 @@ const WINDOW = 240;
 export function readLetter(
   text: string,
   index = 0,
-): (Reading & { readonly end: number }) | undefined {
+): (ChoiceReading & { readonly end: number }) | undefined {
   const window = text.slice(index, index + WINDOW);
   const match = START.exec(window);
   const written = match?.groups?.['letter'];

@@ -1,9 +1,9 @@
 import { findLeadingChoice } from './read-choice-text.ts';
 import { readLetter } from './read-letter.ts';
-import type { Reading } from './reading.ts';
+import type { ChoiceReading } from './reading.ts';
 
 /** A reading and where in the text it ends. */
-export interface Payload extends Reading {
+export interface ChoicePayload extends ChoiceReading {
   readonly end: number;
 }
 
@@ -16,6 +16,6 @@ export function readPayload(
   text: string,
   index: number,
   choices: readonly string[],
-): Payload | undefined {
+): ChoicePayload | undefined {
   return findLeadingChoice(text, index, choices) ?? readLetter(text, index);
 }

@@ -1,7 +1,7 @@
 import { lastMatches } from '../last-matches.ts';
 import { anyOf } from './alternatives.ts';
 import { readPayload } from './read-payload.ts';
-import { agree, type Reading } from './reading.ts';
+import { agree, type ChoiceReading } from './reading.ts';
 
 /** A letter of its own, with what may stand between it and its verb: `(B)`, `C (14 symbols)`. */
 const LETTER = String.raw`(?<![\p{Script=Latin}\p{Script=Cyrillic}\p{N}'’\-/_.])(?<letter>[A-Z])[)\]"'”’]{0,2}(?:\s?[:,]?\s?\([^()\n]{1,80}\))?`;
@@ -107,12 +107,12 @@ const DENIAL =
 const MAX_MATCHES = 200;
 
 /** Reads what is said of a letter: "B is the correct answer", else "B is correct". */
-export function readPraised(text: string): Reading | undefined {
+export function readPraised(text: string): ChoiceReading | undefined {
   return readNamed(text, NAMED) ?? readNamed(text, CORRECT);
 }
 
 /** Reads the letter that the text chooses or concludes with: "I'd pick B", "which leaves D". The last one wins. */
-export function readChosen(text: string, choices: readonly string[]): Reading | undefined {
+export function readChosen(text: string, choices: readonly string[]): ChoiceReading | undefined {
   return (
     readAfter(text, choices, { pattern: CHOSEN, isComplete: isUnconditional }) ??
     readAfter(text, choices, { pattern: CONCLUDED, isComplete: endsSentence }) ??
@@ -121,7 +121,7 @@ export function readChosen(text: string, choices: readonly string[]): Reading | 
 }
 
 /** Reads the letter at the very end of the text: "..., so it must be B". */
-export function readTrailing(text: string): Reading | undefined {
+export function readTrailing(text: string): ChoiceReading | undefined {
   const end = text.trimEnd();
   const tail = end.slice(-120);
   const match = TRAILING.exec(tail);
@@ -135,7 +135,7 @@ export function readTrailing(text: string): Reading | undefined {
   return { letter: match.groups?.['letter'] ?? null };
 }
 
-function readNamed(text: string, pattern: RegExp): Reading | undefined {
+function readNamed(text: string, pattern: RegExp): ChoiceReading | undefined {
   const readings: { readonly letter: string | null }[] = [];
   for (const { index, 0: match, groups } of lastMatches(text, pattern, MAX_MATCHES)) {
     const before = text.slice(Math.max(0, index - 40), index);
@@ -150,7 +150,7 @@ function readAfter(
   text: string,
   choices: readonly string[],
   { pattern, isComplete }: Lead,
-): Reading | undefined {
+): ChoiceReading | undefined {
   for (const { index, 0: match } of lastMatches(text, pattern, MAX_MATCHES).reverse()) {
     const reading = readPayload(text, index + match.length, choices);
     if (reading !== undefined && isComplete(text, reading.end)) return { letter: reading.letter };

@@ -6,7 +6,13 @@ import { findNumbers } from './find-numbers.ts';
 import { readOnlyNumberWord } from './number-words.ts';
 import { dropBold, toPlainText } from './plain-text.ts';
 import { formatQuantity, type Quantity } from './quantity.ts';
-import { NONE, type Reading, readSentence, readValue, startsWithValue } from './read-clause.ts';
+import {
+  NONE,
+  type NumberReading,
+  readSentence,
+  readValue,
+  startsWithValue,
+} from './read-clause.ts';
 import { readStatements } from './read-statements.ts';
 
 /** How much of a line is read where nothing says where in it the answer is. */
@@ -50,7 +56,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   return /^[\s$]*(?:\p{Sc}|°)?[\s$]*$/u.test(rest) ? number.quantity : undefined;
 }
 
-function readAnswer({ text, isCutOff }: AnswerText): Reading {
+function readAnswer({ text, isCutOff }: AnswerText): NumberReading {
   const marked = toPlainText(cutAfterTurn(text));
   const plain = dropSideNumbers(dropBold(marked));
   const before = textBeforeNextTurn(plain);
@@ -74,7 +80,7 @@ interface Lines {
 }
 
 /** Reads the last line with a number, of the sentences that count. */
-function readLastLine(lines: Lines, isCounted: (sentence: string) => boolean): Reading {
+function readLastLine(lines: Lines, isCounted: (sentence: string) => boolean): NumberReading {
   for (let index = lines.plain.length - 1; index >= 0; index -= 1) {
     const line = (lines.plain[index] ?? '').slice(-LINE_LENGTH);
     if (!/\d/.test(line) || !isCounted(line)) continue;
@@ -86,7 +92,7 @@ function readLastLine(lines: Lines, isCounted: (sentence: string) => boolean): R
 }
 
 /** Reads the last sentence with a number. */
-function readLine(line: string, isCounted: (sentence: string) => boolean): Reading {
+function readLine(line: string, isCounted: (sentence: string) => boolean): NumberReading {
   for (const sentence of sentencesUntilConclusion(line).reverse()) {
     if (!isCounted(sentence)) continue;
     const reading = readSentence(sentence.replace(/[{}]/g, ' '));
@@ -105,7 +111,7 @@ function sentencesUntilConclusion(line: string): string[] {
 }
 
 /** Reads the last number in bold, unless it is one of those that do not count. */
-function readBold(markedLine: string, plainLine: string): Reading {
+function readBold(markedLine: string, plainLine: string): NumberReading {
   const counted = new Set(
     findNumbers(plainLine).map(({ quantity }) => quantity && formatQuantity(quantity)),
   );

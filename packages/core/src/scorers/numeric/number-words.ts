@@ -1,5 +1,5 @@
 import { createDecimal } from './rational.ts';
-import type { Reading } from './read-clause.ts';
+import type { NumberReading } from './read-clause.ts';
 
 const UNITS =
   'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
@@ -19,7 +19,7 @@ const NUMBER = new RegExp(
 );
 
 /** Reads the number in words that an English clause begins with: "forty-two apples", "one hundred and five". */
-export function readNumberWord(clause: string): Reading | undefined {
+export function readNumberWord(clause: string): NumberReading | undefined {
   const words = NUMBER.exec(clause)?.[1];
   if (words === undefined || /\d/.test(clause)) return undefined;
   const value = countWords(words.toLowerCase().match(/[a-z]+/g) ?? []);
@@ -37,7 +37,7 @@ const ANY_NUMBER = new RegExp(
 const SHORT_TEXT = 500;
 
 /** Reads a short text without digits that has one number in words: "There are two objects left on the table." */
-export function readOnlyNumberWord(text: string): Reading | undefined {
+export function readOnlyNumberWord(text: string): NumberReading | undefined {
   if (text.length > SHORT_TEXT) return undefined;
   const [found, another] = [...text.matchAll(ANY_NUMBER)];
   return found === undefined || another !== undefined

@@ -1,5 +1,5 @@
 import { isWithin } from './quantity.ts';
-import { NONE, type Reading, UNCLEAR } from './read-clause.ts';
+import { NONE, type NumberReading, UNCLEAR } from './read-clause.ts';
 import { readContent } from './read-content.ts';
 
 /** The longest content that is read. */
@@ -13,7 +13,7 @@ const BETWEEN_BOXES =
  *
  * @param isCutOff - Whether a box without an end was cut off.
  */
-export function readBox(text: string, at: number, isCutOff: boolean): Reading {
+export function readBox(text: string, at: number, isCutOff: boolean): NumberReading {
   const box = findBox(text, at);
   if (box === undefined) return NONE;
   if (!box.isClosed && isCutOff) return UNCLEAR;

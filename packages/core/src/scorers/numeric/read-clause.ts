@@ -4,7 +4,7 @@ import { type FoundNumber, findNumbers } from './find-numbers.ts';
 import { isWithin, type Quantity } from './quantity.ts';
 
 /** What a part of a text says. */
-export type Reading =
+export type NumberReading =
   /** One number. `isAtEnd` is true if nothing follows it, so that digits may be missing. */
   | { readonly kind: 'number'; readonly quantity: Quantity; readonly isAtEnd: boolean }
   /** Several numbers, a range, or a term that is no number. */
@@ -12,8 +12,8 @@ export type Reading =
   /** No number at all. */
   | { readonly kind: 'none' };
 
-export const NONE: Reading = { kind: 'none' };
-export const UNCLEAR: Reading = { kind: 'unclear' };
+export const NONE: NumberReading = { kind: 'none' };
+export const UNCLEAR: NumberReading = { kind: 'unclear' };
 
 /** Words between a link and its value. */
 const FILLER = `(?:${[
@@ -81,7 +81,7 @@ const RESULT_LEFT = /(?:=|,? (?:which (?:is|equals|makes|gives)|i\.e\.,?|that is
  * its approximation. What follows in other words does not count, unless the value only compares ("3 more than
  * 39, which is 42") or opens a term that is worked out; a second value on the same footing makes the clause unclear.
  */
-export function readValue(clause: string): Reading {
+export function readValue(clause: string): NumberReading {
   const text = dropAsides(clause);
   const numbers = findNumbers(text);
   const [first, last] = [numbers[0], numbers.at(-1)];
@@ -99,7 +99,7 @@ export function readValue(clause: string): Reading {
  * Reads a sentence that states its number anywhere: the right side of its last equation if no other clause
  * follows, else its last number.
  */
-export function readSentence(sentence: string): Reading {
+export function readSentence(sentence: string): NumberReading {
   const text = dropAsides(sentence);
   const numbers = dropAdjuncts(text, findNumbers(text));
   const last = numbers.at(-1);
@@ -142,7 +142,7 @@ interface Segment {
 }
 
 /** Follows equations from a number on: "256 + 37 = 293", "1/3 ≈ 0.33". */
-function readChain(text: string, numbers: readonly FoundNumber[], from: number): Reading {
+function readChain(text: string, numbers: readonly FoundNumber[], from: number): NumberReading {
   const [first, ...rest] = numbers.slice(from);
   if (first === undefined) return NONE;
   const segments: Segment[] = [{ numbers: [first], isApproximation: false }];
@@ -178,7 +178,7 @@ function findJoint(text: string, a: FoundNumber, b: FoundNumber): Joint {
   return JOINTS.find(([, pattern]) => pattern.test(gap))?.[0] ?? 'other';
 }
 
-function chooseValue(text: string, segments: readonly Segment[]): Reading {
+function chooseValue(text: string, segments: readonly Segment[]): NumberReading {
   const plain = segments.filter(({ numbers }) => numbers.length === 1 && numbers[0]?.quantity);
   const chosen =
     plain.findLast(({ isApproximation }) => !isApproximation) ??
@@ -187,7 +187,7 @@ function chooseValue(text: string, segments: readonly Segment[]): Reading {
   return number === undefined ? UNCLEAR : toReading(text, number);
 }
 
-function toReading(text: string, { quantity, end }: FoundNumber): Reading {
+function toReading(text: string, { quantity, end }: FoundNumber): NumberReading {
   if (quantity === undefined) return UNCLEAR;
   return { kind: 'number', quantity, isAtEnd: end === text.length };
 }

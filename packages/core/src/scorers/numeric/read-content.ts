@@ -1,7 +1,7 @@
 import { readNumberWord } from './number-words.ts';
 import {
   NONE,
-  type Reading,
+  type NumberReading,
   readSentence,
   readValue,
   startsWithValue,
@@ -9,7 +9,7 @@ import {
 } from './read-clause.ts';
 
 /** Where nothing but an answer belongs, what is no number is an answer, too. An empty place says nothing. */
-export function readContent(content: string): Reading {
+export function readContent(content: string): NumberReading {
   const clause = content.trim();
   if (clause === '') return NONE;
   const reading = startsWithValue(clause) ? readValue(clause) : readSentence(clause);

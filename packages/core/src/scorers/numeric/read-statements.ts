@@ -3,7 +3,7 @@ import { readNumberWord } from './number-words.ts';
 import { areTwoAnswers, readBox } from './read-box.ts';
 import {
   NONE,
-  type Reading,
+  type NumberReading,
   readSentence,
   readValue,
   startsWithValue,
@@ -25,7 +25,7 @@ const NO_ANSWER =
  *
  * @param isCutOff - Whether digits may be missing at the end of the text.
  */
-export function readStatements(text: string, isCutOff: boolean): Reading {
+export function readStatements(text: string, isCutOff: boolean): NumberReading {
   const statements = findStatements(text);
   let firstStated: number | undefined;
   for (const [index, statement] of [...statements.entries()].reverse()) {
@@ -48,7 +48,7 @@ function findFirstStated(text: string, statements: readonly Statement[]): number
   return index === -1 ? statements.length : index;
 }
 
-function readStatement(text: string, statement: Statement, isCutOff: boolean): Reading {
+function readStatement(text: string, statement: Statement, isCutOff: boolean): NumberReading {
   const { end, limit } = statement;
   if (end === limit) return NONE;
   const clause = text.slice(end, Math.min(limit, end + CLAUSE_LENGTH));
@@ -73,13 +73,13 @@ function readStatement(text: string, statement: Statement, isCutOff: boolean): R
 }
 
 /** The last digits of a text that was cut off may be missing. */
-function ifComplete(reading: Reading, text: string, isOpen: boolean): Reading {
+function ifComplete(reading: NumberReading, text: string, isOpen: boolean): NumberReading {
   return isOpen && reading.kind === 'number' && reading.isAtEnd && /\d$/.test(text)
     ? UNCLEAR
     : reading;
 }
 
-function readWords(rest: string, { mark, link }: Statement): Reading {
+function readWords(rest: string, { mark, link }: Statement): NumberReading {
   const lead = /^[\s:=*]{0,20}/.exec(rest)?.[0] ?? '';
   const clause = endClause(rest.slice(lead.length));
   if (link === '') return readBareMark(lead, clause, rest);
@@ -107,7 +107,7 @@ function isBareNumber(line: string): boolean {
 }
 
 /** A heading ("Final answer" and a line break), or a mark with nothing but its value. */
-function readBareMark(lead: string, clause: string, rest: string): Reading {
+function readBareMark(lead: string, clause: string, rest: string): NumberReading {
   if (!startsWithValue(clause)) return NONE;
   if (lead.includes('\n')) return readValue(clause);
   const reading = readValue(clause);
@@ -116,7 +116,7 @@ function readBareMark(lead: string, clause: string, rest: string): Reading {
 }
 
 /** "#### 18", but not the heading "#### 3 ways to solve it" or "#### 1. Setup". */
-function readHashes(rest: string): Reading {
+function readHashes(rest: string): NumberReading {
   const line = rest.split('\n', 1)[0] ?? '';
   const isHeading = /\d[.):]\s+\p{L}/u.test(line) || line.trim().split(/\s+/).length > 5;
   if (isHeading || !startsWithValue(line)) return NONE;
@@ -124,19 +124,19 @@ function readHashes(rest: string): Reading {
 }
 
 /** The value of a JSON field, in quotes or not. */
-function readField(rest: string, mark: string): Reading {
+function readField(rest: string, mark: string): NumberReading {
   const quote = /["']$/.exec(mark)?.[0];
   const isValue = quote !== undefined && /["']\s*:\s*["']$/.test(mark);
   const value = isValue ? rest.split(quote, 1)[0] : /^(?:\[[^\]\n]*\]|[^,}\n]*)/.exec(rest)?.[0];
   return readContent(value ?? '');
 }
 
-function readTag(rest: string): Reading {
+function readTag(rest: string): NumberReading {
   return readContent(rest.split('</', 1)[0] ?? '');
 }
 
 /** "..., so 42 is the answer". */
-function readReversed(text: string, start: number): Reading {
+function readReversed(text: string, start: number): NumberReading {
   const before = text.slice(Math.max(0, start - 200), start);
   const sentence = before.split(/\n|[.!?]\s/).at(-1) ?? '';
   return /\d[^\d\n]{0,30}$/.test(sentence) ? readSentence(sentence) : NONE;
