@@ -18,6 +18,8 @@
  * - **outcome**: how a cell ended: `scored`, `unparsed`, `ungraded`, `failed` or `not-attempted`.
  * - **bounds**: the score if every cell without a score were wrong, and if every such cell were right.
  * - **lane**: a provider account or endpoint pool.
+ * - **permit**: the right to make one call, granted by a lane.
+ * - **response cache**: recorded responses that cells with the same request take instead of calling.
  * - **breaker**: the circuit breaker of a lane, or of one model of it: closed, open or half-open.
  * - **batch**: calls of cells that are sent together, for less money, and answered within a day.
  * - **budget**: a cap on what a group may spend; a **reservation** is the most that a call can cost.
