@@ -32,8 +32,8 @@ import {
   ThriceError,
   type UnreadableGroup,
 } from '@thrice/core';
-import { FakeLanePaces } from './fake-lane-paces.ts';
 import { FakeResponseCache } from './fake-response-cache.ts';
+import { MemoryLaneStates } from './memory-lane-states.ts';
 
 interface StoredCell {
   readonly record: CellRecord;
@@ -46,7 +46,7 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
   /** Names of the methods called on cells, in order. */
   readonly log: string[] = [];
   /** Read with the conditions of a call. */
-  readonly paces = new FakeLanePaces();
+  readonly laneStates = new MemoryLaneStates();
   /** The calls that cells share, which are those of its journals. */
   readonly responseCache: FakeResponseCache;
   /** Groups that cannot be read. */
@@ -139,7 +139,7 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
       state: this.#groups.get(group)?.state,
       editCount: this.#groups.get(group)?.header.edits.length,
       openBreakers: breakerKeys.flatMap((key) => this.#openBreakers.get(key) ?? []),
-      pace: lane === undefined ? undefined : await this.paces.read(lane),
+      laneState: lane === undefined ? undefined : await this.laneStates.read(lane),
     };
   }
 

@@ -1,13 +1,5 @@
-import {
-  type Benchmark,
-  type Clock,
-  checkQuestions,
-  type GroupPlan,
-  openQuestions,
-  type Random,
-} from '@thrice/core';
-import { createNodeDigest, fileSourceReader, slotsPerLane } from '@thrice/local';
-import { SlotGovernor } from '../../packages/local/src/work/slot-governor.ts';
+import { checkQuestions, type GroupPlan, openQuestions } from '@thrice/core';
+import { createNodeDigest, fileSourceReader, openGovernor } from '@thrice/local';
 import type { WorkGroupOptions } from '../../packages/local/src/work/work-group-options.ts';
 import { aDraft } from './fake-engine.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
@@ -23,12 +15,6 @@ export async function aPlanIn(
   const { configs } = init.benchmark;
   const checked = await checkQuestions(source, undefined, configs, createNodeDigest);
   return { draft: aDraft(), source, checked, skipped: new Map(), random, ...init };
-}
-
-/** The slots of a process, as a governor takes them. */
-export function slotsOf(benchmark: Benchmark, clock: Clock, random: Random = () => 0) {
-  const perLane = slotsPerLane(benchmark);
-  return { clock, total: benchmark.parallel, perLane, random };
 }
 
 /** The options of work on a whole group whose tasks were sent, until it is done. */
@@ -49,7 +35,7 @@ export function workGroupOptions({
     batchClientFor: noBatchClients,
     patterns: inProcessPatterns,
     random,
-    governor: new SlotGovernor(slotsOf(benchmark, engine.clock, random)),
+    governor: openGovernor({ engine, benchmark, random }),
     observe: () => undefined,
     scope: { runs: header.runs, configs: benchmark.configs.map(({ name }) => name) },
     waitForQuota: false,

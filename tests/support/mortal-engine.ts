@@ -33,7 +33,7 @@ export class MortalEngine {
     const batches = this.guard(real.batches);
     const workers = this.guard(real.workers);
     const responseCache = this.guard(real.responseCache);
-    const laneLimits = this.guard(real.laneLimits);
+    const laneStates = this.guard(real.laneStates);
     const queueOf = (group: string): SqliteTaskQueue => this.guard(real.queueOf(group));
     const mortal: Readonly<Record<PropertyKey, unknown>> = {
       ledger,
@@ -41,7 +41,7 @@ export class MortalEngine {
       batches,
       workers,
       responseCache,
-      laneLimits,
+      laneStates,
       queueOf,
     };
     this.engine = new Proxy(real, {

@@ -12,6 +12,7 @@ import type {
 } from '@thrice/core';
 import type { DynamoEmulator } from './aws-emulators.ts';
 import { batchTools } from './batch-tools.ts';
+import { aDeployedStage } from './deployed-stage.ts';
 import { openLedger } from './dynamo-ledgers.ts';
 import { FakeActiveGroups } from './fake-active-groups.ts';
 import { FakeBatches } from './fake-batches.ts';
@@ -49,20 +50,10 @@ export async function openQuietStage(
   lanes: readonly string[] = ['lab'],
 ): Promise<QuietStage> {
   const { ledger, responseCache, budgets, blobs, clock, ...table } = await openLedger(dynamo);
-  const queueUrl = 'http://127.0.0.1:1/queue';
   return {
-    stage: {
-      stage: 'dev',
-      tableName: 'thrice-dev-ledger',
-      bucketName: 'artifacts',
-      laneQueueUrls: Object.fromEntries(lanes.map((lane) => [lane, queueUrl])),
-      deadLetterQueueUrl: queueUrl,
-      controlDeadLetterQueueUrl: queueUrl,
-      planQueueUrl: queueUrl,
-      finalizeQueueUrl: queueUrl,
-      toolVersion: '1.2.3',
-      codeDigest: null,
-    },
+    stage: aDeployedStage({
+      laneQueueUrls: Object.fromEntries(lanes.map((lane) => [lane, 'https://queue/lane'])),
+    }),
     place: 's3://artifacts',
     flag: ' --stage dev',
     clock,

@@ -17,7 +17,6 @@ import { type Ending, LocalEngine, type WorkEvent, workGroup } from '@thrice/loc
 import { describe, expect, it } from 'vitest';
 import { solverRegistry } from '../../../packages/core/src/solvers/registry.ts';
 import type { SqliteTaskQueue } from '../../../packages/local/src/store/sqlite-task-queue.ts';
-import { SlotGovernor } from '../../../packages/local/src/work/slot-governor.ts';
 import { mapHttpError } from '../../../packages/models/src/vendors/map-http-error.ts';
 import { mapLimitText } from '../../../packages/models/src/vendors/map-limit-text.ts';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
@@ -39,8 +38,7 @@ import {
   FakeModelClient,
   untilAborted,
 } from '../../support/fake-model-client.ts';
-import { aPlanIn, slotsOf, workGroupOptions } from '../../support/local-work.ts';
-import { takePermit } from '../../support/permits.ts';
+import { aPlanIn, workGroupOptions } from '../../support/local-work.ts';
 import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -49,20 +47,6 @@ const LIMIT_MS = 3_600_000;
 /** Longest jump of the clock, ms: the worker's heartbeat must not run ahead of its loop, which sleeps this long. */
 const MAX_ADVANCE_MS = 100;
 const QUESTION_COUNT = 5;
-
-/** A governor with a bug: it forgets waiters until `recover` is called. */
-class ForgetfulGovernor extends SlotGovernor {
-  #isForgetful = true;
-
-  protected override grantWaiting(): void {
-    if (!this.#isForgetful) super.grantWaiting();
-  }
-
-  override recover(): void {
-    this.#isForgetful = false;
-    super.recover();
-  }
-}
 
 /** An engine whose queue delivers every task twice, as its port allows. */
 class RepeatingEngine extends LocalEngine {
@@ -126,7 +110,6 @@ async function work(init: {
     ...call: [...Parameters<FakeAnswer>, LocalEngine, AbortController]
   ) => ReturnType<FakeAnswer>;
   readonly clock?: FakeClock;
-  readonly governor?: SlotGovernor;
   readonly waitForQuota?: boolean;
   readonly Engine?: typeof LocalEngine;
   /** Whether all tasks are sent before the work begins. @default true */
@@ -172,7 +155,6 @@ async function work(init: {
   const options = workGroupOptions({
     ...{ engine, header, benchmark, isPlanned },
     clientFor: () => models,
-    ...(init.governor && { governor: init.governor }),
     observe: (event) => {
       events.push(event);
       init.observe?.(event, stop);
@@ -213,10 +195,6 @@ async function passTime(
 /** Moves a file to where it is not found, once. */
 async function moveAway(file: string): Promise<void> {
   if (existsSync(file)) await rename(file, `${file}.away`);
-}
-
-function stallsOf(events: readonly WorkEvent[]): readonly WorkEvent[] {
-  return events.filter(({ kind }) => kind === 'stalled');
 }
 
 function completedConfigs(events: readonly WorkEvent[]): readonly string[] {
@@ -360,64 +338,6 @@ describe('workGroup', () => {
       expect(completedConfigs(events)).toEqual([]);
     });
   });
-
-  it.each([0, 1])(
-    'reports and ends a stall when a bug stops all progress and %i permits were never returned',
-    async (leakedCount) => {
-      const clock = new FakeClock();
-      const governor = new ForgetfulGovernor({
-        clock,
-        total: 2 + leakedCount,
-        perLane: new Map([['lab', 2 + leakedCount]]),
-        random: () => 0,
-      });
-      for (let count = 0; count < leakedCount; count += 1) await takePermit(governor, 'lab');
-
-      const { ending, events } = await work({
-        benchmark: aBenchmark({ parallel: 2 }),
-        answer: () => aModelResponse(),
-        clock,
-        governor,
-      });
-
-      expect(ending).toEqual({ kind: 'complete' });
-      expect(stallsOf(events)).toEqual([{ kind: 'stalled', cellCount: 3, forMs: 30_000 }]);
-      expect(events.filter(({ kind }) => kind === 'cell-completed')).toHaveLength(QUESTION_COUNT);
-    },
-  );
-
-  it.each([
-    { title: 'that lasts', isStalledAt: () => true, stallCount: 3 },
-    {
-      title: 'of 25 seconds at a time',
-      isStalledAt: (atMs: number) => atMs % 40_000 < 25_000,
-      stallCount: 0,
-    },
-  ])(
-    'reports a stall $title $stallCount times in 100 seconds, even if the wall clock is set back',
-    async ({ isStalledAt, stallCount }) => {
-      const clock = new FakeClock();
-      const benchmark = aBenchmark({ parallel: QUESTION_COUNT });
-      class StalledGovernor extends SlotGovernor {
-        override get isStalled(): boolean {
-          return isStalledAt(clock.monotonicMs());
-        }
-      }
-
-      const { events } = await work({
-        benchmark,
-        answer: async () => {
-          clock.setWallClock(clock.now() - 600_000);
-          await clock.sleep(100_000);
-          return aModelResponse();
-        },
-        clock,
-        governor: new StalledGovernor(slotsOf(benchmark, clock)),
-      });
-
-      expect(stallsOf(events)).toHaveLength(stallCount);
-    },
-  );
 
   it('pauses when all remaining cells wait for the breaker of a second lane', async () => {
     const { ending, events } = await work({
@@ -982,26 +902,6 @@ describe('workGroup', () => {
     expect(ending.kind).toBe('interrupted');
   });
 
-  it('reports no stall while the lane of a second step is held', async () => {
-    let refusedCount = 0;
-
-    const { ending, events } = await work({
-      benchmark: aBenchmark({
-        parallel: 2,
-        configs: [aTwoLaneConfig()],
-        lanes: twoLanes,
-      }),
-      answer: ({ lane }) => {
-        if (lane.name === 'lab' || refusedCount === 2) return aModelResponse();
-        refusedCount += 1;
-        return anError('model-rate-limited', { retryAfterMs: 100_000 });
-      },
-    });
-
-    expect(ending).toEqual({ kind: 'complete' });
-    expect(stallsOf(events)).toEqual([]);
-  });
-
   it('tells what a refused lane waits for until it calls again, and others who ask', async () => {
     const refusedIds = new Set<string>();
     const told: (readonly string[])[] = [];
@@ -1027,7 +927,7 @@ describe('workGroup', () => {
   it('blocks a lane that has only been refused for five minutes, whatever the requested waits', async () => {
     let callCount = 0;
 
-    const { ending, events } = await work({
+    const { ending } = await work({
       benchmark: aBenchmark({ parallel: 2 }),
       answer: () => {
         callCount += 1;
@@ -1044,6 +944,5 @@ describe('workGroup', () => {
     expect(breaker?.error.message).toMatch(/^every call was refused for 5 minutes: /);
     expect(others).toEqual([]);
     expect(callCount).toBeLessThan(50);
-    expect(stallsOf(events)).toEqual([]);
   });
 });
