@@ -6,6 +6,7 @@ import {
   type Clock,
   type Delivery,
   isStoreError,
+  limits,
   type TaskSettlement,
   type TaskWorker,
   ThriceError,
@@ -23,8 +24,6 @@ import { type Handler, handleRecords, type SqsRecord } from './sqs-event.ts';
 const RESERVE_MS = 15_000;
 /** The part of the reserve that is left for the release, ms; paid calls can be recorded until then. */
 const RELEASE_RESERVE_MS = 5_000;
-/** Delay of a message that is not a task, so that its receives last until newer code is deployed. */
-const POISON_DELAY_MS = 10_000;
 /** Delay of a task when a store fails, so that its receives outlast an outage of an hour. */
 const STORE_BACKOFF = { baseMs: 30_000, capMs: 900_000 };
 
@@ -81,7 +80,8 @@ async function answerRecord(record: SqsRecord, invocation: Invocation): Promise<
     // If that fails, Lambda deletes it, or the cell is found done.
     if (invocation.finish() > 0) await queue.acknowledge(delivery).catch(() => undefined);
   } catch (thrown) {
-    if (isStoreError(toThriceError(thrown))) await backOff(delivery, record, queue);
+    if (isStoreError(toThriceError(thrown)))
+      await backOff(delivery, record, invocation.composition);
     throw thrown;
   }
 }
@@ -94,10 +94,10 @@ async function answerRecord(record: SqsRecord, invocation: Invocation): Promise<
 async function backOff(
   delivery: Delivery,
   { attributes }: SqsRecord,
-  queue: Composition['queue'],
+  { queue, random }: Composition,
 ): Promise<void> {
   const receiveCount = attributes.ApproximateReceiveCount;
-  const delayMs = backoffMs(receiveCount, { ...STORE_BACKOFF, random: Math.random });
+  const delayMs = backoffMs(receiveCount, { ...STORE_BACKOFF, random });
   await queue.release(delivery, delayMs).catch(() => undefined);
 }
 
@@ -107,7 +107,7 @@ async function readDelivery(record: SqsRecord, { stage, queue }: Composition): P
   const receipt = record.receiptHandle;
   const task = parseCellTask(record.body);
   if (!('problem' in task)) return { lane, task, receipt };
-  await queue.release({ lane, receipt }, POISON_DELAY_MS);
+  await queue.release({ lane, receipt }, limits.unreadableDelayMs);
   throw new ThriceError({ code: 'invalid-argument', message: task.problem });
 }
 
@@ -137,7 +137,6 @@ async function answer(
     clientFor: models.clientFor,
     solvers,
     scorers,
-    random: Math.random,
     createOwner: randomUUID,
     // Before Lambda stops the function.
     untilStopped: async (workEnded) =>

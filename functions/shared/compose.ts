@@ -26,6 +26,7 @@ import {
   type Ledger,
   limits,
   type PatternMatcher,
+  type Random,
   RecentGroups,
   type ResendNotes,
   type ResponseCache,
@@ -42,6 +43,8 @@ import { openClients } from './open-clients.ts';
 export interface Composition {
   readonly stage: Stage;
   readonly clock: Clock;
+  /** Spreads the waits of workers that failed at the same time. */
+  readonly random: Random;
   readonly createDigest: CreateDigest;
   readonly ledger: Ledger & CallConditions;
   readonly responseCache: ResponseCache;
@@ -79,6 +82,7 @@ function createComposition(): Composition {
   return {
     stage,
     clock,
+    random,
     blobs,
     ledger: new DynamoLedger({ ...table, blobs }),
     responseCache: new DynamoResponseCache({ ...table, blobs }),

@@ -16,7 +16,7 @@ const FAILURE_BACKOFF = { baseMs: 30_000, capMs: 900_000 };
 export async function extendVisibilityDuring(
   { receiptHandle: receipt, attributes }: SqsRecord,
   queueName: 'plan' | 'finalize',
-  { requestQueues, clock }: Pick<ControlComposition, 'requestQueues' | 'clock'>,
+  { requestQueues, clock, random }: Pick<ControlComposition, 'requestQueues' | 'clock' | 'random'>,
   work: () => Promise<void>,
 ): Promise<void> {
   const message = { lane: queueName, receipt };
@@ -35,8 +35,7 @@ export async function extendVisibilityDuring(
   } catch (thrown) {
     const failureCount = attributes.ApproximateReceiveCount;
     const { retryAfterMs } = toThriceError(thrown).details;
-    const delayMs =
-      retryAfterMs ?? backoffMs(failureCount, { ...FAILURE_BACKOFF, random: Math.random });
+    const delayMs = retryAfterMs ?? backoffMs(failureCount, { ...FAILURE_BACKOFF, random });
     await requestQueues.release(message, delayMs).catch(() => undefined);
     throw thrown;
   } finally {

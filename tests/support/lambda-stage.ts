@@ -54,6 +54,7 @@ export class LambdaStage {
     undefined;
 
   #environmentCount = 0;
+  readonly #random = seededDraw(2);
   /** On the clock of the invocations. */
   readonly #workLeases = new FakeWorkLeases(this.clock);
 
@@ -109,6 +110,7 @@ export class LambdaStage {
         finalizeQueueUrl: urlOf('finalize'),
       },
       clock: this.clock,
+      random: this.#random,
       ledger,
       responseCache: ledger.responseCache,
       batches: this.stage.batches,

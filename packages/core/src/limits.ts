@@ -75,6 +75,8 @@ export const limits = {
   /** How long a cell waits for a call that another is about to buy: half as long as that took so far, within these. */
   sharedCallWaitBaseMs: 250,
   sharedCallWaitCapMs: 15_000,
+  /** How long a message that is not a task stays invisible, so that its receives last until newer code is deployed. */
+  unreadableDelayMs: 10_000,
   /** How long the message of a deferred cell (its model is blocked) stays invisible. */
   deferredDelayMs: 5_000,
   /**
