@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
 /** Installs what the tests of the stack and of the cloud need, once, before any of them starts. */
-const globalSetup = ['packages/local-cloud/src/synth/install-platform.ts'];
+const globalSetup = [
+  'packages/local-cloud/src/synth/install-platform.ts',
+  'tests/support/builds.ts',
+];
 
 /** Gives every property test a time limit of its own. */
 const setupFiles = ['tests/support/property-limit.ts'];
@@ -38,6 +41,7 @@ export default defineConfig({
           maxWorkers,
           include: ['tests/integration/**/*.test.ts'],
           globalSetup,
+          setupFiles,
           testTimeout: 180_000,
           hookTimeout: 60_000,
         },
@@ -46,13 +50,25 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['tests/e2e/**/*.test.ts'],
-          globalSetup,
+          globalSetup: [...globalSetup, 'tests/support/built-command.ts'],
           // Each starts processes of its own and waits for them: two share the processors, more would only
           // slow each other down.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
           // Ends what never ends: on a busy machine a test takes ten times as long as on an idle one.
           testTimeout: 900_000,
+          hookTimeout: 600_000,
+        },
+      },
+      {
+        test: {
+          // What only a long run shows: `npm run test:long`, not `npm test`.
+          name: 'long',
+          include: ['tests/long/**/*.test.ts'],
+          globalSetup: [...globalSetup, 'tests/support/built-command.ts'],
+          setupFiles,
+          maxWorkers: 2,
+          testTimeout: 1_800_000,
           hookTimeout: 600_000,
         },
       },

@@ -19,7 +19,7 @@ import {
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { stageBenchmark, thriceIn } from '../support/stage.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { waitUntil, waitUntilShown } from '../support/wait-until.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/errors.md'), 'utf8');
 
@@ -291,7 +291,7 @@ describe('the advice of docs/errors.md', () => {
     const [command = ''] = advisedCommands('no-progress');
     const [, ...argv] = command.split(' ').filter((word) => !['--stage', 'NAME'].includes(word));
     const followed = await thriceIn(cloud, folder.path, ...argv);
-    await waitUntil('the cell is answered', async () => {
+    await waitUntilShown('the cell is answered', async () => {
       const { stdout } = await thriceIn(cloud, folder.path, 'status', 'trial', '--json');
       return (JSON.parse(stdout) as { readonly state: string }).state === 'complete';
     });

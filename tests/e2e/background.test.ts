@@ -1,13 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../packages/local/src/store/open-database.ts';
 import { additions, toJsonl } from '../support/additions.ts';
 import { readCellRows } from '../support/cell-rows.ts';
-import { openCloud } from '../support/cloud.ts';
-import { groupOf, runThrice, startThrice } from '../support/run-thrice.ts';
-import { pullRows, thriceIn } from '../support/stage.ts';
+import { callThrice, groupOf, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -42,34 +39,6 @@ function acceptedCount(folder: string): number {
 }
 
 describe('an answer in the background', () => {
-  it('in a stage is waited for by no function', async () => {
-    await using model = await startModel();
-    const lanes = { sim: { base_url: model.url, protocol: 'responses' } };
-    const configs = [{ name: 'slow', model: 'sim/m', background: true }];
-    await using folder = await temporaryFolder({
-      'benchmark.json': JSON.stringify({ questions: 'questions.jsonl', lanes, configs }),
-      'questions.jsonl': toJsonl(questions),
-    });
-    await using cloud = await openCloud({ tickSeconds: 1 });
-
-    const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.json');
-    const verified = await thriceIn(cloud, folder.path, 'verify', groupOf(ran));
-    const rows = await pullRows(cloud, folder.path, groupOf(ran), 'slow');
-
-    expect([ran.exitCode, verified.exitCode]).toEqual([0, 0]);
-    expect(model.stats()).toMatchObject({
-      requestCount: questions.length,
-      billed: { calls: questions.length },
-    });
-    expect(rows.map(({ outcome, attempts }) => [outcome, attempts])).toEqual(
-      questions.map(() => ['scored', 1]),
-    );
-    // One invocation submits, a later one polls: none waits.
-    const log = await readFile(cloud.logPath, 'utf8');
-    const reports = log.match(/"platform\.report".*AnswerFunction/g) ?? [];
-    expect(reports.length).toBeGreaterThanOrEqual(2 * questions.length);
-  });
-
   it('is not asked for again by a run that was killed while it waited', async () => {
     await using model = await startModel();
     await using folder = await benchmarkFolder(model);
@@ -85,8 +54,8 @@ describe('an answer in the background', () => {
     await endOf(run);
     const group = groupOf(run);
     const atKill = model.stats();
-    const resumed = await runThrice(['resume', group], { cwd: folder.path });
-    const verified = await runThrice(['verify', group], { cwd: folder.path });
+    const resumed = await callThrice(['resume', group], { cwd: folder.path });
+    const verified = await callThrice(['verify', group], { cwd: folder.path });
 
     expect(atKill).toMatchObject({ requestCount: questions.length });
     expect([resumed.exitCode, verified.exitCode]).toEqual([0, 0]);

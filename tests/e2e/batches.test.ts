@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../packages/local/src/store/open-database.ts';
 import { additions, toJsonl } from '../support/additions.ts';
 import { readCellRows } from '../support/cell-rows.ts';
-import { runThrice, startThrice } from '../support/run-thrice.ts';
+import { callThrice, startThrice } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -40,8 +40,8 @@ describe('a lane with batches', () => {
     run.child.kill('SIGKILL');
     await endOf(run);
     const group = run.stdout.split('\n')[0] ?? '';
-    const resumed = await runThrice(['resume', group], { cwd: folder.path });
-    const verified = await runThrice(['verify', group], { cwd: folder.path });
+    const resumed = await callThrice(['resume', group], { cwd: folder.path });
+    const verified = await callThrice(['verify', group], { cwd: folder.path });
 
     expect([resumed.exitCode, verified.exitCode]).toEqual([0, 0]);
     const { inputTokens, outputTokens, calls } = models.stats().billed;

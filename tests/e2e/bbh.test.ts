@@ -8,7 +8,7 @@ import {
   bbhToml,
   readBbhExpectation,
 } from '../support/bbh-benchmark.ts';
-import { type Outcome, runThrice } from '../support/run-thrice.ts';
+import { callThrice, type Outcome } from '../support/run-thrice.ts';
 import { hasSharedData } from '../support/shared-data.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -31,7 +31,7 @@ describe.runIf(hasSharedData)('BIG-Bench Hard from its recorded answers, over HT
   });
   afterAll(() => resources.disposeAsync());
 
-  const thrice = (...argv: string[]) => runThrice(argv, { cwd: folder.path });
+  const thrice = (...argv: string[]) => callThrice(argv, { cwd: folder.path });
 
   async function summaryOf(name: string): Promise<ConfigSummary> {
     const { stdout } = await thrice('summarize', 'bbh', '--json');

@@ -59,7 +59,7 @@ describe('on a disk that is full', () => {
       cwd,
       shell: `trap '' XFSZ; ulimit -f 8; exec "$@"`,
     });
-    const later = await runThrice(['run', 'benchmark.toml'], { cwd });
+    const later = await callThrice(['run', 'benchmark.toml'], { cwd });
 
     expect({ ...stopped, stderr: stopped.stderr.replaceAll(cwd, '<folder>') }).toEqual(
       refusal(

@@ -4,7 +4,7 @@ import type { BudgetSummary, Summary } from '@thrice/core';
 import { startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { additions, patchyKnowledge, toJsonl } from '../support/additions.ts';
-import { groupOf, runThrice, startThrice } from '../support/run-thrice.ts';
+import { callThrice, groupOf, startThrice } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -54,7 +54,7 @@ describe('a budget', () => {
     await waitWhileRunning('all of them call', all, () => models.stats().maxOpenCount > 48);
     second.child.kill('SIGKILL');
     const ends = await Promise.all(all.map(endOf));
-    const status = await runThrice(['status', group], { cwd });
+    const status = await callThrice(['status', group], { cwd });
     const paused = await readSummary(cwd, group);
 
     expect(ends.map(({ exitCode }) => exitCode).filter((code) => code === 3)).toHaveLength(3);
@@ -64,10 +64,10 @@ describe('a budget', () => {
     expect((paused?.spentUsd ?? 0) / CAP_USD).toBeGreaterThanOrEqual(0.97);
     expect(status.stdout).toContain(`${group}: paused at budget`);
 
-    const resumed = await runThrice(['resume', group, '--budget-usd', '100', '--parallel', '64'], {
+    const resumed = await callThrice(['resume', group, '--budget-usd', '100', '--parallel', '64'], {
       cwd,
     });
-    const verified = await runThrice(['verify', group], { cwd });
+    const verified = await callThrice(['verify', group], { cwd });
 
     expect(resumed.exitCode).toBe(0);
     expect(verified.exitCode).toBe(0);

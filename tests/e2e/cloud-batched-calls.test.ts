@@ -3,13 +3,13 @@ import { startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { parseGraph } from '../infra/graph.ts';
 import { AskedPermissions } from '../support/asked-permissions.ts';
-import { openCloud, synthesizeStack } from '../support/cloud.ts';
+import { openCloud, type StackChanges, shortLimits, synthesizeStack } from '../support/cloud.ts';
 import { groupOf } from '../support/run-thrice.ts';
 import { openStageStores, pullRows, stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { waitUntilShown } from '../support/wait-until.ts';
 
-const QUESTIONS = 120;
+const QUESTIONS = 60;
 const PRICES = '[prices."sim/a"]\ninput = 1000\noutput = 2000\nbatch = 0.5\n';
 const RECONCILER = 'Reconciler';
 
@@ -35,9 +35,9 @@ const kills: readonly (readonly [step: Step, no: number, isExecuted: boolean])[]
   ['announce', 1, false],
   ['accept', 1, false],
   ['accept', 1, true],
-  ['commit', 60, true],
+  ['commit', 30, true],
   ['wake', 3, true],
-  ['remove-call', 50, false],
+  ['remove-call', 25, false],
 ];
 
 /** Kills the processes of the reconciler, one at each of the requests that are listed. */
@@ -83,21 +83,24 @@ describe('a lane with batches in a stage', () => {
     });
     await using folder = await temporaryFolder(files);
     const killer = new ReconcilerKiller();
-    const queues = { LaneSim: { maximumConcurrency: 2, batchSize: 10 } };
+    const changes: StackChanges = {
+      ...shortLimits,
+      queues: { LaneSim: { ...shortLimits.queues.LaneSim, maximumConcurrency: 2, batchSize: 10 } },
+    };
     const asked = new AskedPermissions();
     const intercept: Intercept = async (request, proceed) => {
       asked.note(request);
       return await killer.intercept(request, proceed);
     };
     const stack = await synthesizeStack();
-    await using cloud = await openCloud({ stack, intercept, tickSeconds: 1, changes: { queues } });
+    await using cloud = await openCloud({ intercept, tickSeconds: 1, changes });
     killer.functions = cloud.functions;
     using stage = await openStageStores(cloud);
 
     const started = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml', '--detach');
     const group = groupOf(started);
     const list = async () => await stage.batches.list(group);
-    await waitUntil('the batch is sent', async () => (await list())[0]?.state === 'accepted');
+    await waitUntilShown('the batch is sent', async () => (await list())[0]?.state === 'accepted');
     const shown = await thriceIn(cloud, folder.path, 'status', group);
     const ended = await thriceIn(cloud, folder.path, 'resume', group);
     const rows = await pullRows(cloud, folder.path, group, 'a');

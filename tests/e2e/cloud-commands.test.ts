@@ -1,17 +1,17 @@
 import { join } from 'node:path';
-import type { Cloud } from '@thrice/local-cloud';
 import { startSimulator } from '@thrice/simulator';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { parseGraph } from '../infra/graph.ts';
 import { AskedPermissions, COMMANDS } from '../support/asked-permissions.ts';
 import { readCellRows, timeless } from '../support/cell-rows.ts';
-import { openCloud, synthesizeStack } from '../support/cloud.ts';
+import { synthesizeStack } from '../support/cloud.ts';
 import { CLOUD_PAGE } from '../support/doc-pages.ts';
 import { followPage } from '../support/doc-session.ts';
 import { listFiles } from '../support/folder-files.ts';
 import { requestsOf } from '../support/model-servers.ts';
-import { groupOf, runThrice, startThrice } from '../support/run-thrice.ts';
+import { callThrice, groupOf, startThrice } from '../support/run-thrice.ts';
+import { shareCloud } from '../support/shared-cloud.ts';
 import {
   countTasks,
   everythingOf,
@@ -21,7 +21,7 @@ import {
   thriceIn,
 } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { waitUntil, waitUntilShown } from '../support/wait-until.ts';
 
 const overviewSchema = z.object({
   lanes: z.array(
@@ -35,20 +35,11 @@ const slow = {
 };
 
 describe('commands against a stage', () => {
-  const resources = new AsyncDisposableStack();
   const asked = new AskedPermissions();
-  let stack: unknown;
-  let cloud: Cloud;
-  beforeAll(async () => {
-    stack = await synthesizeStack();
-    const onTestFailed = () => undefined;
-    const opened = resources.use(
-      await openCloud({ stack, intercept: asked.intercept, tickSeconds: 1, onTestFailed }),
-    );
-    // Commands name themselves in their requests, as functions do.
-    cloud = { ...opened, variables: { ...opened.variables, AWS_SDK_UA_APP_ID: `${COMMANDS}-1` } };
+  const cloud = shareCloud({});
+  beforeEach(() => {
+    cloud.intercept = asked.intercept;
   });
-  afterAll(() => resources.disposeAsync());
 
   it('do what the guide says', async () => {
     await using simulator = await startSimulator();
@@ -62,7 +53,7 @@ describe('commands against a stage', () => {
     await using folder = await temporaryFolder(files);
     const cwd = folder.path;
 
-    const here = await runThrice(['run', 'benchmark.toml'], { cwd });
+    const here = await callThrice(['run', 'benchmark.toml'], { cwd });
     const ran = await thriceIn(cloud, cwd, 'run', 'benchmark.toml');
     const group = groupOf(ran);
     const listed = await thriceIn(cloud, cwd, 'ls');
@@ -95,12 +86,12 @@ describe('commands against a stage', () => {
     const callCount = simulator.stats().requestCount;
 
     const rescored = await thriceIn(cloud, cwd, 'rescore', group, '--spec', 'exact.toml', '--json');
-    await waitUntil('the stage has published the new grades', async () => {
+    await waitUntilShown('the stage has published the new grades', async () => {
       const { exitCode } = await thriceIn(cloud, cwd, 'verify', group);
       return exitCode === 0;
     });
     const pulled = await thriceIn(cloud, cwd, 'pull', group);
-    const verified = await runThrice(['verify', group, '--json'], { cwd });
+    const verified = await callThrice(['verify', group, '--json'], { cwd });
 
     expect([rescored.exitCode, pulled.exitCode]).toEqual([0, 0]);
     expect(JSON.parse(rescored.stdout)).toMatchObject({ isNew: true, grading: { number: 2 } });
@@ -119,12 +110,12 @@ describe('commands against a stage', () => {
     await thriceIn(cloud, cwd, 'pull', group);
 
     const resumed = await thriceIn(cloud, cwd, 'resume', group, '--spec', 'more.toml');
-    await waitUntil('the stage has published what was added', async () => {
+    await waitUntilShown('the stage has published what was added', async () => {
       const { exitCode } = await thriceIn(cloud, cwd, 'verify', group);
       return exitCode === 0;
     });
     const pulled = await thriceIn(cloud, cwd, 'pull', group);
-    const verified = await runThrice(['verify', group, '--json'], { cwd });
+    const verified = await callThrice(['verify', group, '--json'], { cwd });
 
     expect([resumed.exitCode, pulled.exitCode]).toEqual([0, 0]);
     expect(resumed.stderr).toContain('edited: replicates: was 1, is 2\n');
@@ -145,7 +136,7 @@ describe('commands against a stage', () => {
     const cancelled = await thriceIn(cloud, cwd, 'cancel', group);
     const cancelledAgain = await thriceIn(cloud, cwd, 'cancel', group, '--json');
     const refused = await thriceIn(cloud, cwd, 'rerun', group, '--failed');
-    await waitUntil('no task is left', async () => (await countTasks(cloud, 'sim')) === 0);
+    await waitUntilShown('no task is left', async () => (await countTasks(cloud, 'sim')) === 0);
     const callCount = simulator.stats().requestCount;
     const status = await thriceIn(cloud, cwd, 'status', group, '--json');
     const resumed = await thriceIn(cloud, cwd, 'resume', group);
@@ -275,7 +266,7 @@ describe('commands against a stage', () => {
     expect(deleted.stderr).toMatch(/with \d+ DLQ messages/);
     expect(deleted.stdout).toBe(`deleted: ${group}\n`);
     expect(`${listed.stdout}${messages.stdout}`).not.toContain(group);
-    await waitUntil('no task is left', async () => (await countTasks(cloud, 'sim')) === 0);
+    await waitUntilShown('no task is left', async () => (await countTasks(cloud, 'sim')) === 0);
     expect(await everythingOf(cloud, group)).toEqual([]);
   });
 
@@ -294,8 +285,8 @@ describe('commands against a stage', () => {
     const pushed = await thriceIn(cloud, cwd, 'push', group);
     const resumed = await thriceIn(cloud, cwd, 'resume', group);
     const pulled = await thriceIn(cloud, cwd, 'pull', group);
-    const verified = await runThrice(['verify', group], { cwd });
-    const status = await runThrice(['status', group, '--json'], { cwd });
+    const verified = await callThrice(['verify', group], { cwd });
+    const status = await callThrice(['status', group, '--json'], { cwd });
 
     expect(interrupted.exitCode).toBe(130);
     expect([pushed.exitCode, resumed.exitCode, pulled.exitCode]).toEqual([0, 0, 0]);
@@ -311,7 +302,7 @@ describe('commands against a stage', () => {
       expect(exitCode).toBe(0);
     }
 
-    expect(asked.listUngranted(parseGraph(stack))).toEqual([]);
+    expect(asked.listUngranted(parseGraph(await synthesizeStack()))).toEqual([]);
     expect(asked.countOf(COMMANDS)).toBeGreaterThan(40);
     for (const component of ['Answer', 'Plan', 'Finalize', 'Reconciler'])
       expect(asked.countOf(component)).toBeGreaterThan(5);

@@ -1,13 +1,18 @@
-import { storePlan } from '@thrice/core';
-import { type Cloud, connectionLost, type Intercept } from '@thrice/local-cloud';
+import { type Summary, storePlan } from '@thrice/core';
+import { connectionLost } from '@thrice/local-cloud';
 import { type Faults, startSimulator } from '@thrice/simulator';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { cellRowSchema } from '../../packages/core/src/domain/cell.ts';
+import { parseGraph } from '../infra/graph.ts';
+import { AskedPermissions } from '../support/asked-permissions.ts';
 import { everythingTwice, shakyServices } from '../support/aws-faults.ts';
-import { openCloud, type StackChanges, synthesizeStack } from '../support/cloud.ts';
+import { BatchKiller, CELLS_PER_INVOCATION } from '../support/batch-killer.ts';
+import { openCloud, type StackChanges, shortLimits, synthesizeStack } from '../support/cloud.ts';
 import { FunctionKiller } from '../support/function-killer.ts';
 import { requestsOf } from '../support/model-servers.ts';
-import { groupOf, startThrice } from '../support/run-thrice.ts';
+import { PlanKiller } from '../support/plan-killer.ts';
+import { groupOf, type Outcome, startThrice } from '../support/run-thrice.ts';
+import { shareCloud } from '../support/shared-cloud.ts';
 import {
   countTasks,
   listMessages,
@@ -19,37 +24,40 @@ import {
 } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { planToy, startToyServer, summarizeToy, toyQuestions } from '../support/toy-benchmark.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { waitUntil, waitUntilShown } from '../support/wait-until.ts';
 
-const QUESTIONS = 60;
+const QUESTIONS = 30;
+/** Calls of a group that others take. */
+const CALLS = 2 * 2 * 15;
 const onceEach: readonly number[] = Array.from({ length: QUESTIONS }, () => 1);
 
 /** The model `bad` never answers; the other always does. */
 const badModel: Faults = { seed: 1, faults: [{ kind: 'server-error', model: 'bad' }] };
 
-/**
- * Shortens minutes to seconds: the cell of a dead worker is redelivered as soon as its lease ends. Calls get half
- * a function's time, which is enough on a busy machine, and deliveries are enough for every kill.
- */
-const shortTimes: StackChanges = {
-  functions: { Answer: { timeoutSeconds: 60 } },
-  queues: { LaneSim: { visibilitySeconds: 61, maxReceiveCount: 10 } },
+/** Short limits, and a second lane whose two invocations answer ten cells each. */
+const stageChanges: StackChanges = {
+  ...shortLimits,
+  queues: {
+    ...shortLimits.queues,
+    LaneOpenai: {
+      ...shortLimits.queues.LaneSim,
+      batchSize: CELLS_PER_INVOCATION,
+      maximumConcurrency: 2,
+    },
+  },
 };
 
-let stack: unknown;
-beforeAll(async () => {
-  stack = await synthesizeStack();
-});
+describe('a stage', () => {
+  const cloud = shareCloud({ changes: stageChanges, machine: { OPENAI_API_KEY: 'none' } });
 
-describe('a run in a stage', () => {
   it('asks for each answer once although every message is delivered twice and out of order', async () => {
     await using simulator = await startSimulator();
     const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
     await using folder = await temporaryFolder(files);
-    await using cloud = await openCloud({ stack, intercept: everythingTwice, tickSeconds: 1 });
+    cloud.intercept = everythingTwice;
 
     const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
-    await waitUntil('the queue is empty', async () => (await countTasks(cloud, 'sim')) === 0);
+    await waitUntilShown('the queue is empty', async () => (await countTasks(cloud, 'sim')) === 0);
     const rows = await pullRows(cloud, folder.path, groupOf(ran), 'a');
 
     expect(ran.exitCode).toBe(0);
@@ -62,7 +70,7 @@ describe('a run in a stage', () => {
     await using simulator = await startSimulator();
     const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
     await using folder = await temporaryFolder(files);
-    await using cloud = await openCloud({ stack, intercept: shakyServices(0.1), tickSeconds: 1 });
+    cloud.intercept = shakyServices(0.1);
 
     const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
     const verified = await thriceIn(cloud, folder.path, 'verify', groupOf(ran));
@@ -78,7 +86,6 @@ describe('a run in a stage', () => {
     await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
     const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
     await using folder = await temporaryFolder(files);
-    await using cloud = await openCloud({ stack, tickSeconds: 1 });
 
     await using running = startThrice(['run', 'benchmark.toml', '--stage', 'local'], {
       cwd: folder.path,
@@ -93,13 +100,8 @@ describe('a run in a stage', () => {
     expect(countAtDeployment).toBeLessThan(QUESTIONS);
     expect([...requestsOf(simulator, 'a').values()]).toEqual(onceEach);
   });
-});
 
-describe.concurrent('a stage whose functions die, time out and fail', () => {
-  it('loses no cell, pays for no committed answer twice, and replays failed cells', async ({
-    expect,
-    onTestFailed,
-  }) => {
+  it('whose functions die and time out loses no cell, pays for no committed answer twice, and replays failed cells', async () => {
     await using resources = new AsyncDisposableStack();
     const broken = resources.use(await startSimulator({ faults: badModel }));
     const files = stageBenchmark({
@@ -111,21 +113,13 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     const spec = files['benchmark.toml'].replace(/(name = "bad"\n)/, '$1select = { limit = 3 }\n');
     await using folder = await temporaryFolder({ ...files, 'benchmark.toml': spec });
     const killer = new FunctionKiller('Answer');
-    const { intercept } = killer;
-    const changes = shortTimes;
-    await using cloud = await openCloud({
-      stack,
-      intercept,
-      changes,
-      tickSeconds: 1,
-      onTestFailed,
-    });
     killer.functions = cloud.functions;
+    cloud.intercept = killer.intercept;
     await sendRaw(cloud, 'sim', ['no JSON', JSON.stringify({ v: 2, task: 'of newer code' })]);
 
     const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
     const group = groupOf(ran);
-    await waitUntil('the invalid messages are in the DLQ', async () => {
+    await waitUntilShown('the invalid messages are in the DLQ', async () => {
       const { unreadable } = await listMessages(cloud, folder.path);
       return unreadable === 2;
     });
@@ -145,7 +139,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     await broken.close();
     await using repaired = await startSimulator({ port });
     const replayed = await thriceIn(cloud, folder.path, 'dlq', 'replay', '--config', 'bad');
-    await waitUntil('the replayed cells are complete', async () => {
+    await waitUntilShown('the replayed cells are complete', async () => {
       const { stdout } = await thriceIn(cloud, folder.path, 'status', group, '--json');
       return (JSON.parse(stdout) as { readonly state: string }).state === 'complete';
     });
@@ -158,29 +152,24 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     expect(verified).toMatchObject({ exitCode: 0 });
   });
 
-  it('completes a plan and results whose functions died halfway', async ({
-    expect,
-    onTestFailed,
-  }) => {
+  it('completes a plan and results whose functions died halfway, without its reconciler', async () => {
     await using simulator = await startSimulator();
     const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
     await using folder = await temporaryFolder(files);
     const killed: string[] = [];
-    const functions: { all?: Cloud['functions'] } = {};
-    const intercept: Intercept = async ({ environmentId = '', operation }, proceed) => {
-      const response = await proceed();
+    cloud.intercept = async ({ environmentId = '', operation }, proceed) => {
       const [component = ''] = environmentId.split('-');
+      // The message of a dead function is redelivered by itself.
+      if (component === 'Reconciler') return connectionLost;
+      const response = await proceed();
       const isHalfway = operation === (component === 'Plan' ? 'SendMessageBatch' : 'PutObject');
       if (!/^(Plan|Finalize)$/.test(component) || !isHalfway || killed.includes(component)) {
         return response;
       }
       killed.push(component);
-      functions.all?.get(component)?.kill(environmentId);
+      cloud.functions.get(component)?.kill(environmentId);
       return connectionLost;
     };
-    // Without a reconciler: the message of a dead function is redelivered by itself.
-    await using cloud = await openCloud({ stack, intercept, tickSeconds: 3_600, onTestFailed });
-    functions.all = cloud.functions;
 
     const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
     const verified = await thriceIn(cloud, folder.path, 'verify', groupOf(ran));
@@ -191,21 +180,110 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     expect(verified).toMatchObject({ exitCode: 0 });
   });
 
-  it('continues the steps of a solver that does not come with Thrice', async ({
-    expect,
-    onTestFailed,
-  }) => {
+  it('answers ten cells in an invocation, of which a crash repeats only its own', async () => {
+    const CELL_COUNT = 60;
+    const models = { '*': { accuracy: 1, latencyMs: { fixed: 500 } } };
+    await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
+    const files = stageBenchmark({ url: simulator.url, questionCount: CELL_COUNT });
+    const spec = files['benchmark.toml'].replaceAll('sim', 'openai');
+    await using folder = await temporaryFolder({ ...files, 'benchmark.toml': spec });
+    const killer = new BatchKiller();
+    cloud.intercept = killer.intercept;
+    killer.functions = cloud.functions;
+    const { unreadable: earlierCount } = await listMessages(cloud, folder.path);
+    await sendRaw(cloud, 'openai', ['no JSON']);
+
+    const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
+    await waitUntilShown('the invalid message is in the DLQ', async () => {
+      const { unreadable } = await listMessages(cloud, folder.path);
+      return unreadable === earlierCount + 1;
+    });
+    const rows = await pullRows(cloud, folder.path, groupOf(ran), 'a');
+
+    expect(ran.exitCode).toBe(0);
+    expect(rows.filter(({ outcome }) => outcome === 'scored')).toHaveLength(CELL_COUNT);
+    const requests = requestsOf(simulator, 'a');
+    const repeated = [...requests].flatMap(([id, count]) => (count > 1 ? [id] : []));
+    expect(requests.size).toBe(CELL_COUNT);
+    expect(killer.lost?.length).toBeGreaterThanOrEqual(5);
+    expect(repeated.filter((id) => killer.lost?.includes(id) !== true)).toEqual([]);
+    expect(killer.peak).toBeLessThanOrEqual(CELLS_PER_INVOCATION);
+  });
+
+  it('takes the calls of a group for others of its stage, which pay for none, also where the function that enters them dies', async () => {
+    await using simulator = await startSimulator({
+      behaviour: { seed: 7, models: { '*': { accuracy: 0.6 } } },
+    });
+    const files = stageBenchmark({
+      url: simulator.url,
+      questionCount: 15,
+      configs: ['a', 'b'],
+      top: 'replicates = 2',
+      more: '[prices."sim/a"]\ninput = 1.0\noutput = 1.0\n[prices."sim/b"]\ninput = 1.0\noutput = 1.0',
+    });
+    await using folder = await temporaryFolder(files);
+    const stack = await synthesizeStack();
+    const asked = new AskedPermissions();
+    const killer = new PlanKiller({ early: 1, late: 85 });
+    killer.functions = cloud.functions;
+    cloud.intercept = async (request, proceed) => {
+      if (killer.hasKilled(request)) return connectionLost;
+      const response = await asked.intercept(request, proceed);
+      return killer.kill(request) ? connectionLost : response;
+    };
+    const run = (...argv: readonly string[]) =>
+      thriceIn(cloud, folder.path, 'run', 'benchmark.toml', '--json', ...argv);
+
+    const first = await run('--label', 'first');
+    const billed = simulator.stats().billed;
+    const reuse = ['--reuse', 'first'];
+    const estimated = await thriceIn(
+      cloud,
+      folder.path,
+      ...['estimate', 'benchmark.toml', '--json', '--replicates', '3', ...reuse],
+    );
+    const labels = ['undisturbed', 'early', 'late'];
+    const others = await Promise.all(labels.map((label) => run('--label', label, ...reuse)));
+    const verified = await Promise.all(
+      labels.map((label) => thriceIn(cloud, folder.path, 'verify', label)),
+    );
+    const unknown = await run('--reuse', 'second');
+    const fresh = await run(...reuse, '--fresh');
+
+    expect([first, ...others, ...verified].map(({ exitCode }) => exitCode)).toEqual(
+      Array.from({ length: 7 }, () => 0),
+    );
+    expect(JSON.parse(estimated.stdout)).toMatchObject({
+      reusedCells: CALLS,
+      calls: { expected: CALLS / 2 },
+      seconds: { expected: null, upper: null },
+    });
+    expect(killer.killed).toEqual(['early 1', 'late 85']);
+    expect(simulator.stats()).toMatchObject({ okCount: CALLS, billed });
+    for (const other of others) {
+      expect(scoresOf(other)).toEqual(scoresOf(first));
+      expect(costsOf(other)).toEqual([0, 0, 0, 0]);
+      expect(other.stderr).toContain(`${CALLS} of them with calls of earlier groups`);
+    }
+    expect(asked.listUngranted(parseGraph(stack))).toEqual([]);
+    expect(unknown).toMatchObject({ exitCode: 64 });
+    expect(unknown.stderr).toContain('"thrice ls --stage local" lists all groups');
+    expect(fresh).toMatchObject({ exitCode: 64 });
+    expect(fresh.stderr).toContain('expected either --reuse or --fresh');
+  });
+});
+
+describe('a stage with a solver that does not come with Thrice', () => {
+  it('continues its steps when its functions die', async () => {
     await using server = await startToyServer();
     await using folder = await temporaryFolder({ 'questions.jsonl': toyQuestions(QUESTIONS) });
     const killer = new FunctionKiller('Answer');
-    const { functions, queues } = shortTimes;
-    const answer = { ...functions?.['Answer'], handler: 'tests/fixtures/toy/answer.handler' };
+    const { functions, queues } = shortLimits;
+    const answer = { ...functions.Answer, handler: 'tests/fixtures/toy/answer.handler' };
     await using cloud = await openCloud({
-      stack,
-      changes: { functions: { Answer: answer }, ...(queues !== undefined && { queues }) },
+      changes: { functions: { Answer: answer }, queues },
       intercept: killer.intercept,
       tickSeconds: 1,
-      onTestFailed,
     });
     killer.functions = cloud.functions;
     using stage = await openStageStores(cloud);
@@ -214,7 +292,7 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     const { group, runs } = header;
     await stage.activeGroups.add(group);
     await stage.requests.requestDispatch({ v: 1, group, kind: 'plan' });
-    await waitUntil('the results are published', () =>
+    await waitUntilShown('the results are published', () =>
       stage.blobs.has(`runs/${group}/summary.json`),
     );
     const text = await stage.blobs.readText(`runs/${group}/${runs[0]}/cells/toy.jsonl`);
@@ -228,3 +306,17 @@ describe.concurrent('a stage whose functions die, time out and fail', () => {
     expect(killer.remainingKills.filter((kill) => kill.includes('commit'))).toEqual([]);
   });
 });
+
+function summaryOf({ stdout }: Outcome): Summary {
+  return JSON.parse(stdout) as Summary;
+}
+
+function scoresOf(outcome: Outcome): unknown {
+  return summaryOf(outcome).configs.map(({ replicates }) => replicates.map(({ score }) => score));
+}
+
+function costsOf(outcome: Outcome): readonly (number | null)[] {
+  return summaryOf(outcome).configs.flatMap(({ replicates }) =>
+    replicates.map(({ costUsd }) => costUsd),
+  );
+}

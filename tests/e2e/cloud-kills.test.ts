@@ -1,29 +1,24 @@
 import { reconcileGroups } from '@thrice/core';
 import { systemClock } from '@thrice/local';
-import type { Cloud } from '@thrice/local-cloud';
 import { startSimulator } from '@thrice/simulator';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { batchTools } from '../support/batch-tools.ts';
-import { openCloud } from '../support/cloud.ts';
 import { CommandKiller } from '../support/command-killer.ts';
 import { FakeNotifications, FakeWebhook } from '../support/fake-notifications.ts';
 import { groupOf } from '../support/run-thrice.ts';
+import { shareCloud } from '../support/shared-cloud.ts';
 import { openStageStores, stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { waitUntilShown } from '../support/wait-until.ts';
 
 const QUESTIONS = 6;
 
 describe('a command that is killed at any of its requests to a stage', () => {
-  const resources = new AsyncDisposableStack();
   const killer = new CommandKiller();
-  let cloud: Cloud;
-  beforeAll(async () => {
-    const onTestFailed = () => undefined;
-    const { intercept } = killer;
-    cloud = resources.use(await openCloud({ intercept, tickSeconds: 1, onTestFailed }));
+  const cloud = shareCloud({});
+  beforeEach(() => {
+    cloud.intercept = killer.intercept;
   });
-  afterAll(() => resources.disposeAsync());
 
   it('leaves a group that was created by "run" to the reconciler, which brings it to its end', async () => {
     await using simulator = await startSimulator();
@@ -44,7 +39,7 @@ describe('a command that is killed at any of its requests to a stage', () => {
       const kill = { request, isExecuted: request % 2 === 0 };
       exitCodes.push((await killer.run(argv, { ...place, kill })).exitCode);
     }
-    await waitUntil('every group is published', async () => {
+    await waitUntilShown('every group is published', async () => {
       // Two minutes later, when a plan that has not begun counts as lost.
       const later = { ...systemClock, now: () => systemClock.now() + 130_000 };
       const tasks = { countTasks: async () => 1 };

@@ -1,6 +1,6 @@
 import { startSimulator } from '@thrice/simulator';
 import { expect, it } from 'vitest';
-import { openCloud } from '../support/cloud.ts';
+import { openCloud, shortLimitsCommand } from '../support/cloud.ts';
 import { groupOf, startThrice } from '../support/run-thrice.ts';
 import { stageBenchmark, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -21,6 +21,7 @@ it('work --stage --lane answers the cells of a lane without functions on this ma
   const work = (variables: Readonly<Record<string, string>>) =>
     startThrice(['work', '--stage', 'local', '--lane', 'sim'], {
       cwd: folder.path,
+      bin: shortLimitsCommand,
       environment: { ...cloud.variables, ...variables },
     });
   const started = await thriceIn(

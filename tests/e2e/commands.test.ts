@@ -16,7 +16,7 @@ import {
 } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { waitUntil, waitUntilShown } from '../support/wait-until.ts';
 
 const quickstart = resolve(import.meta.dirname, '../../examples/quickstart/benchmark.toml');
 
@@ -731,7 +731,7 @@ describe('thrice run', () => {
 
     const started = await runThrice(['run', 'benchmark.toml', '--detach'], { cwd });
     const log = folder.resolve('.thrice/runs', `${started.stdout.trim()}.log`);
-    await waitUntil('the log names the results', async () =>
+    await waitUntilShown('the log names the results', async () =>
       (await readFile(log, 'utf8')).includes('results: '),
     );
     const status = await callThrice(['status', '--json'], { cwd });

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { committedKeys } from '../support/ledger-view.ts';
-import { callThrice, type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import { callThrice, type RunningThrice, startThrice } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
@@ -96,7 +96,7 @@ describe('a run whose disk is full', () => {
     const committedCount = committedKeys(folder.resolve('.thrice')).size;
     const { okCount } = model.stats();
     const lostCount = okCount - committedCount;
-    const resumed = await runThrice(['resume', 'benchmark'], { cwd: folder.path });
+    const resumed = await callThrice(['resume', 'benchmark'], { cwd: folder.path });
 
     expect(stopped.exitCode).toBe(130);
     expect(lostCount).toBeGreaterThan(0);

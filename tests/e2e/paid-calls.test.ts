@@ -2,26 +2,13 @@ import { join } from 'node:path';
 import { type Faults, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { readCellRows } from '../support/cell-rows.ts';
-import { openCloud, synthesizeStack } from '../support/cloud.ts';
-import { groupOf, runThrice } from '../support/run-thrice.ts';
+import { spoiledResponses } from '../support/model-servers.ts';
+import { callThrice, groupOf } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { billedUsd, priceLines, publishedSpend } from '../support/spend.ts';
-import { stageBenchmark, thriceIn } from '../support/stage.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
 const QUESTIONS = 200;
-
-/** Responses that are paid and useless, among refusals that cost nothing. */
-const spoiled: Faults = {
-  seed: 5,
-  faults: [
-    { kind: 'content-filter', rate: 0.1 },
-    { kind: 'no-choices', rate: 0.15 },
-    { kind: 'error-object', rate: 0.05, error: 'server-error' },
-    { kind: 'server-error', rate: 0.05 },
-    { kind: 'empty-content', rate: 0.05 },
-  ],
-};
 
 function dataOf({ path }: TemporaryFolder): string {
   return join(path, '.thrice');
@@ -29,7 +16,7 @@ function dataOf({ path }: TemporaryFolder): string {
 
 describe('the spend of a run', () => {
   it('equals what the vendor billed, whatever was wrong with its responses', async () => {
-    await using simulator = await startSimulator({ faults: spoiled });
+    await using simulator = await startSimulator({ faults: spoiledResponses });
     const files = smallBenchmark({
       url: simulator.url,
       questionCount: QUESTIONS,
@@ -37,9 +24,9 @@ describe('the spend of a run', () => {
     });
     await using folder = await temporaryFolder(files);
 
-    const ran = await runThrice(['run', 'benchmark.toml'], { cwd: folder.path });
+    const ran = await callThrice(['run', 'benchmark.toml'], { cwd: folder.path });
     const group = groupOf(ran);
-    const verified = await runThrice(['verify', group], { cwd: folder.path });
+    const verified = await callThrice(['verify', group], { cwd: folder.path });
 
     const rows = await readCellRows(dataOf(folder), group, 'a');
     const reasons = rows.flatMap(({ calls }) => calls.map(({ discarded }) => discarded));
@@ -66,12 +53,12 @@ describe('the spend of a run', () => {
     await using folder = await temporaryFolder(files);
     const spends: (number | null)[] = [];
 
-    const ran = await runThrice(['run', 'benchmark.toml'], { cwd: folder.path });
+    const ran = await callThrice(['run', 'benchmark.toml'], { cwd: folder.path });
     const group = groupOf(ran);
     for (let resumeCount = 0; resumeCount < 3; resumeCount += 1) {
       spends.push(await publishedSpend(dataOf(folder), group));
       expect(spends.at(-1)).toBe(billedUsd(simulator));
-      await runThrice(['resume', group], { cwd: folder.path });
+      await callThrice(['resume', group], { cwd: folder.path });
     }
 
     expect(ran.exitCode).toBe(2);
@@ -85,33 +72,12 @@ describe('the spend of a run', () => {
     const files = smallBenchmark({ url: simulator.url, more: priceLines('a') });
     await using folder = await temporaryFolder(files);
 
-    const ran = await runThrice(['run', 'benchmark.toml'], { cwd: folder.path });
+    const ran = await callThrice(['run', 'benchmark.toml'], { cwd: folder.path });
 
     expect(ran.exitCode).toBe(0);
     expect(await publishedSpend(dataOf(folder), groupOf(ran))).toBeNull();
     const rows = await readCellRows(dataOf(folder), groupOf(ran), 'a');
     const discarded = rows.flatMap(({ calls }) => calls.filter((call) => call.discarded !== null));
     expect(discarded).toMatchObject([{ discarded: 'truncated-response', costUsd: null }]);
-  });
-
-  it('equals what the vendor billed in a stage as well', async ({ onTestFailed }) => {
-    await using simulator = await startSimulator({ faults: spoiled });
-    const files = stageBenchmark({
-      url: simulator.url,
-      questionCount: QUESTIONS,
-      more: priceLines('a'),
-    });
-    await using folder = await temporaryFolder(files);
-    const stack = await synthesizeStack();
-    await using cloud = await openCloud({ stack, tickSeconds: 1, onTestFailed });
-
-    const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
-    const group = groupOf(ran);
-    const verified = await thriceIn(cloud, folder.path, 'verify', group);
-    await thriceIn(cloud, folder.path, 'pull', group);
-
-    expect(ran.exitCode).toBe(1);
-    expect(verified).toMatchObject({ exitCode: 0 });
-    expect(await publishedSpend(dataOf(folder), group)).toBe(billedUsd(simulator));
   });
 });

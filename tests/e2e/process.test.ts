@@ -4,7 +4,7 @@ import { aCompletion, sendJson, startHttpServer } from '../support/http-server.t
 import { callThrice, runThrice, startThrice } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { endOf, waitUntil } from '../support/wait-until.ts';
+import { endOf, waitUntilShown } from '../support/wait-until.ts';
 
 /** Makes a process believe that it runs on an old Node, on a terminal. */
 const oldNode =
@@ -87,14 +87,10 @@ describe('a run in the background', () => {
     const status = await callThrice(['status', '--json'], { cwd });
 
     answered.resolve();
-    await waitUntil(
-      'the group is complete',
-      async () => {
-        const { stdout } = await callThrice(['status', '--json'], { cwd });
-        return (JSON.parse(stdout) as { state: string }).state === 'complete';
-      },
-      2_000,
-    );
+    await waitUntilShown('the group is complete', async () => {
+      const { stdout } = await callThrice(['status', '--json'], { cwd });
+      return (JSON.parse(stdout) as { state: string }).state === 'complete';
+    });
     const { group } = JSON.parse(started.stdout) as { group: string };
     expect(JSON.parse(status.stdout)).toMatchObject({ group, state: 'running', workers: 1 });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
 import { readCellRows } from '../support/cell-rows.ts';
-import { groupOf, runThrice } from '../support/run-thrice.ts';
+import { callThrice, groupOf } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe.each(['chat', 'responses', 'anthropic'])('a run over the protocol %s', (protocol) => {
@@ -25,9 +25,9 @@ describe.each(['chat', 'responses', 'anthropic'])('a run over the protocol %s', 
       'questions.jsonl': toJsonl(questions),
     });
 
-    const ran = await runThrice(['run', 'sums.json'], { cwd: folder.path });
+    const ran = await callThrice(['run', 'sums.json'], { cwd: folder.path });
     const group = groupOf(ran);
-    const verified = await runThrice(['verify', group], { cwd: folder.path });
+    const verified = await callThrice(['verify', group], { cwd: folder.path });
 
     expect(ran).toMatchObject({ exitCode: 0 });
     expect(verified).toMatchObject({ exitCode: 0 });

@@ -359,7 +359,7 @@ describe('a scorer with a pattern without end', () => {
       'benchmark.toml': withScorer(files['benchmark.toml'], 'endless'),
     });
 
-    const { exitCode, stdout } = await runThrice(['run', 'benchmark.toml'], { cwd: folder.path });
+    const { exitCode, stdout } = await callThrice(['run', 'benchmark.toml'], { cwd: folder.path });
 
     const group = groupOf({ stdout });
     const rows = await readCellRows(folder.resolve('.thrice'), group, 'a');

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
 import { readCellRows } from '../support/cell-rows.ts';
 import { startServer } from '../support/model-servers.ts';
-import { groupOf, runThrice } from '../support/run-thrice.ts';
+import { callThrice, groupOf } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const count = 7;
@@ -54,7 +54,7 @@ describe('configs of several models', () => {
       'sums.json': specOf('numeric'),
       'questions.jsonl': toJsonl(additions(count)),
     });
-    const thrice = (...argv: string[]) => runThrice(argv, { cwd: folder.path });
+    const thrice = (...argv: string[]) => callThrice(argv, { cwd: folder.path });
 
     const ran = await thrice('run', 'sums.json');
     const group = groupOf(ran);

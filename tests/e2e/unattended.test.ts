@@ -4,13 +4,7 @@ import { additions, toJsonl } from '../support/additions.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
 import { committedKeys, endWaits } from '../support/ledger-view.ts';
 import { repair, requestsOf, startServer } from '../support/model-servers.ts';
-import {
-  callThrice,
-  groupOf,
-  type RunningThrice,
-  runThrice,
-  startThrice,
-} from '../support/run-thrice.ts';
+import { callThrice, groupOf, type RunningThrice, startThrice } from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
 
@@ -75,7 +69,7 @@ describe('thrice work --all', () => {
     const asked = [...requestsOf(repaired, 'a').values()];
     expect(asked).toEqual(Array.from({ length: count - committed.size }, () => 1));
     expect(stopped.exitCode).toBe(130);
-    expect((await runThrice(['verify', group], { cwd: folder.path })).exitCode).toBe(0);
+    expect((await callThrice(['verify', group], { cwd: folder.path })).exitCode).toBe(0);
   });
 });
 

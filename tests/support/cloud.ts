@@ -1,8 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Cloud, type CloudInit, startCloud, synthesize } from '@thrice/local-cloud';
+import {
+  type BundleFunctions,
+  bundleFunctions,
+  type Cloud,
+  type CloudInit,
+  startCloud,
+  synthesize,
+} from '@thrice/local-cloud';
 import { onTestFailed } from 'vitest';
 import * as z from 'zod';
+import { COMMANDS } from './asked-permissions.ts';
+import { buildOnce } from './build-once.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -46,11 +55,40 @@ export interface StackChanges {
   readonly queues?: Readonly<Record<string, QueueChange>>;
 }
 
-/** Synthesizes this repository's stack. Takes seconds, so the tests of a file should share it. */
+/**
+ * A stage whose functions wait for seconds where others wait for a minute: what one held that has died or hangs is soon
+ * free again. Deliveries are enough for every kill.
+ */
+export const shortLimits = {
+  functions: {
+    Answer: { handler: 'tests/fixtures/short-limits/answer.handler', timeoutSeconds: 30 },
+    Plan: { handler: 'tests/fixtures/short-limits/plan.handler' },
+    Finalize: { handler: 'tests/fixtures/short-limits/finalize.handler' },
+    Reconciler: { handler: 'tests/fixtures/short-limits/reconcile.handler' },
+  },
+  queues: { LaneSim: { visibilitySeconds: 31, maxReceiveCount: 10 } },
+} as const satisfies StackChanges;
+
+/** The script of a command with the same limits. */
+export const shortLimitsCommand: string = join(ROOT, 'tests/fixtures/short-limits/thrice.ts');
+
+/** Synthesizes this repository's stack; once for all tests, since that takes seconds. */
 export async function synthesizeStack(): Promise<unknown> {
-  await using folder = await temporaryFolder();
-  return await synthesize(ROOT, folder.path);
+  return await buildOnce('stack', (folder) => synthesize(ROOT, folder));
 }
+
+/** Bundles each function once for all tests, since that takes seconds. */
+const bundleOnce: BundleFunctions = async (functions, { root }) => {
+  const bundled = await Promise.all(
+    functions.map(async (spec) => {
+      const name = `${spec.component}-${spec.source.replaceAll('/', '-')}`;
+      return await buildOnce(name, async (folder) => [
+        ...(await bundleFunctions([spec], { root, folder })),
+      ]);
+    }),
+  );
+  return new Map(bundled.flat());
+};
 
 /**
  * Returns a changed copy of a stack.
@@ -119,8 +157,6 @@ function set(inputs: Inputs, name: string, value: unknown): void {
 
 export interface OpenCloudInit
   extends Pick<CloudInit, 'functionVariables' | 'intercept' | 'tickSeconds'> {
-  /** @default Synthesized for this cloud */
-  readonly stack?: unknown;
   readonly changes?: StackChanges;
   /** The machine's variables besides `PATH`, such as model keys. @default None */
   readonly machine?: Readonly<Record<string, string>>;
@@ -134,13 +170,7 @@ export interface OpenCloudInit
  * Prints the end of the functions' log if the test fails.
  */
 export async function openCloud(init: OpenCloudInit = {}): Promise<Cloud> {
-  const {
-    stack,
-    changes = {},
-    machine = {},
-    onTestFailed: onFailed = onTestFailed,
-    ...rest
-  } = init;
+  const { changes = {}, machine = {}, onTestFailed: onFailed = onTestFailed, ...rest } = init;
   await using owned = new AsyncDisposableStack();
   const folder = owned.use(await temporaryFolder());
   const logPath = folder.resolve('functions.log');
@@ -154,11 +184,17 @@ export async function openCloud(init: OpenCloudInit = {}): Promise<Cloud> {
     await startCloud({
       ...rest,
       root: ROOT,
-      synthesize: async () => changeStack(stack ?? (await synthesizeStack()), changes),
+      synthesize: async () => changeStack(await synthesizeStack(), changes),
       logPath,
+      bundleFunctions: bundleOnce,
       machine: { PATH: process.env['PATH'], ...machine },
     }),
   );
   const running = owned.move();
-  return { ...cloud, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    ...cloud,
+    // Commands name themselves in their requests, as functions do.
+    variables: { ...cloud.variables, AWS_SDK_UA_APP_ID: `${COMMANDS}-1` },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }

@@ -1,5 +1,23 @@
-import { type Behaviour, type Fault, type Simulator, startSimulator } from '@thrice/simulator';
+import {
+  type Behaviour,
+  type Fault,
+  type Faults,
+  type Simulator,
+  startSimulator,
+} from '@thrice/simulator';
 import { additions, patchyKnowledge } from './additions.ts';
+
+/** Responses that are paid and useless, among refusals that cost nothing. */
+export const spoiledResponses: Faults = {
+  seed: 5,
+  faults: [
+    { kind: 'content-filter', rate: 0.1 },
+    { kind: 'no-choices', rate: 0.15 },
+    { kind: 'error-object', rate: 0.05, error: 'server-error' },
+    { kind: 'server-error', rate: 0.05 },
+    { kind: 'empty-content', rate: 0.05 },
+  ],
+};
 
 /**
  * Starts a model server that knows the sums of {@link additions}.

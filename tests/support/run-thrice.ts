@@ -5,8 +5,13 @@ import { errorCodesByClass } from '@thrice/core';
 import { runCommand } from '../../packages/cli/src/main.ts';
 import type { Terminal } from '../../packages/cli/src/shell/terminal.ts';
 
-/** The script that npm links as `thrice`. */
-export const thriceBin: string = resolve(import.meta.dirname, '../../packages/cli/bin/thrice.js');
+/** The variable with the script of the built command, where there is one: see `built-command.ts`. */
+export const BUILT_COMMAND_VARIABLE = 'THRICE_TEST_COMMAND';
+
+/** The script that npm links as `thrice`: that of the built command, or of the sources. */
+export const thriceBin: string =
+  process.env[BUILT_COMMAND_VARIABLE] ??
+  resolve(import.meta.dirname, '../../packages/cli/bin/thrice.js');
 
 /** The exit code and output of a command. */
 export interface Outcome {
@@ -22,7 +27,7 @@ export interface Surroundings {
   readonly cwd: string;
   /** Variables besides `PATH` and `HOME`. None of the developer's keys reach a test. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The script of the command. @default The one of the sources */
+  /** The script of the command. @default {@link thriceBin} */
   readonly bin?: string;
   /** The Node.js binary. @default The one running the test */
   readonly node?: string;

@@ -17,7 +17,7 @@ import { systemClock } from '@thrice/local';
 import type { Cloud } from '@thrice/local-cloud';
 import * as z from 'zod';
 import { readCellRows } from './cell-rows.ts';
-import { type Outcome, runThrice } from './run-thrice.ts';
+import { callThrice, type Outcome } from './run-thrice.ts';
 import { smallBenchmark } from './small-benchmark.ts';
 
 const messageListSchema = z.object({
@@ -36,13 +36,18 @@ export function stageBenchmark(
   };
 }
 
-/** Runs a command against a stage in the local cloud. */
+/**
+ * Runs a command against a stage in the local cloud, inside this process.
+ *
+ * The AWS SDK reads the variables of the process: commands against two clouds cannot run at once.
+ */
 export async function thriceIn(
   cloud: Cloud,
   cwd: string,
   ...argv: readonly string[]
 ): Promise<Outcome> {
-  return await runThrice([...argv, '--stage', 'local'], { cwd, environment: cloud.variables });
+  Object.assign(process.env, cloud.variables);
+  return await callThrice([...argv, '--stage', 'local'], { cwd, environment: cloud.variables });
 }
 
 /** Pulls a group into the working folder and reads the rows of a config. */
@@ -180,7 +185,8 @@ export async function openStageStores(cloud: Cloud): Promise<StageStores> {
 }
 
 function openClients({ emulators: { region, credentials, dynamoUrl, sqsUrl, s3Url } }: Cloud) {
-  const config = { region, credentials };
+  // Not the name of the commands, whose variables this process has.
+  const config = { region, credentials, userAgentAppId: async () => undefined };
   const dynamo = new DynamoDBClient({ ...config, endpoint: dynamoUrl });
   const sqs = new SQSClient({ ...config, endpoint: sqsUrl });
   const s3 = new S3Client({ ...config, endpoint: s3Url, forcePathStyle: true });

@@ -3,23 +3,36 @@ import type { Outcome, RunningThrice } from './run-thrice.ts';
 
 /** Often enough to see a state pass, and seldom enough to leave the processor to what is awaited. */
 const POLL_MS = 5;
+/** The same for a state that stays, and that it takes requests or a command to see. */
+const REQUEST_POLL_MS = 200;
+/** Only what never ends takes as long. */
+const LIMIT_MS = 600_000;
 
 /**
  * Polls until a condition holds, for processes that do not report their progress.
  *
  * @param what - The awaited condition, for the error message.
- * @param maxPolls - Polls before it throws, at least 5 ms apart: 10 minutes, which only what never ends exceeds.
+ * @param pollMs - Between two polls, at least.
  */
 export async function waitUntil(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  maxPolls = 120_000,
+  pollMs = POLL_MS,
 ): Promise<void> {
-  for (let poll = 0; poll < maxPolls; poll += 1) {
+  const startedAtMs = performance.now();
+  while (performance.now() - startedAtMs < LIMIT_MS) {
     if (await condition()) return;
-    await pause(POLL_MS);
+    await pause(pollMs);
   }
   throw new Error(`timed out waiting until ${what}`);
+}
+
+/** Polls until a condition holds that it takes requests or a command to see. */
+export async function waitUntilShown(
+  what: string,
+  condition: () => Promise<boolean>,
+): Promise<void> {
+  await waitUntil(what, condition, REQUEST_POLL_MS);
 }
 
 /**

@@ -42,6 +42,12 @@ export interface Bundle {
   readonly runtimeFile: string;
 }
 
+/** What a bundle is made from. */
+type BundledFunction = Pick<FunctionSpec, 'component' | 'source' | 'isMinified' | 'externals'>;
+
+/** Bundles functions: see {@link bundleFunctions}. */
+export type BundleFunctions = typeof bundleFunctions;
+
 /**
  * Bundles the functions with SST's settings, each into a folder of its own.
  *
@@ -50,7 +56,7 @@ export interface Bundle {
  * @see https://github.com/sst/sst/blob/dev/pkg/runtime/node/build.go (2026-11)
  */
 export async function bundleFunctions(
-  functions: readonly Pick<FunctionSpec, 'component' | 'source' | 'isMinified' | 'externals'>[],
+  functions: readonly BundledFunction[],
   { root, folder }: { readonly root: string; readonly folder: string },
 ): Promise<ReadonlyMap<string, Bundle>> {
   const esbuild = loadEsbuild(root);

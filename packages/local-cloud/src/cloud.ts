@@ -2,6 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { type BundleFunctions, bundleFunctions } from './bundle-functions.ts';
 import { checkStack } from './check-stack.ts';
 import { createResources } from './create-resources.ts';
 import { codeBuilder, type DeployedCode } from './deployed-code.ts';
@@ -56,6 +57,8 @@ export interface CloudInit extends Deployment {
   readonly intercept?: Intercept;
   /** Servers that take the place of emulators. @default None */
   readonly servers?: ServerAddresses;
+  /** Bundles the functions at the start and at each deployment. @default {@link bundleFunctions} */
+  readonly bundleFunctions?: BundleFunctions;
 }
 
 /**
@@ -80,7 +83,7 @@ export async function startCloud(init: CloudInit): Promise<Cloud> {
     }),
   );
   await createResources(stack, emulators);
-  const build = codeBuilder({ ...init, stack, folder, emulators });
+  const build = codeBuilder({ bundleFunctions, ...init, stack, folder, emulators });
   let variables = init.functionVariables ?? {};
   const functions = createFunctions(stack, await build(variables), log);
   for (const created of functions.values()) owned.use(created);
@@ -151,6 +154,8 @@ function createTriggers({
     region,
     credentials,
     endpoint: sqsUrl,
+    // Nameless, also where the variables of this process name its commands.
+    userAgentAppId: async () => undefined,
     // A long poll occupies a socket, and every mapping has one.
     requestHandler: { httpAgent: { maxSockets: Number.POSITIVE_INFINITY } },
   });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Bundle, bundleFunctions } from './bundle-functions.ts';
+import type { Bundle, BundleFunctions } from './bundle-functions.ts';
 import { entryOf } from './entry-of.ts';
 import { functionVariables } from './function-variables.ts';
 import type { Stack } from './stack.ts';
@@ -27,8 +27,9 @@ export function codeBuilder(init: {
   readonly folder: string;
   readonly emulators: Emulators;
   readonly machine: Readonly<Record<string, string | undefined>>;
+  readonly bundleFunctions: BundleFunctions;
 }): (extra: Variables) => Promise<ReadonlyMap<string, DeployedCode>> {
-  const { stack, root, emulators, machine } = init;
+  const { stack, root, emulators, machine, bundleFunctions } = init;
   let buildCount = 0;
   return async (extra) => {
     buildCount += 1;

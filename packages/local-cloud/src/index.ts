@@ -1,4 +1,5 @@
 /** The cloud on one machine: the synthesized stack on emulators, its functions' bundles in processes. */
+export { type BundleFunctions, bundleFunctions } from './bundle-functions.ts';
 export { type Cloud, type CloudInit, startCloud } from './cloud.ts';
 export { dynamoError, jsonOf, jsonResponse, s3Error, sqsError } from './fault-responses.ts';
 export {

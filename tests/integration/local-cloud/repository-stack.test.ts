@@ -58,7 +58,6 @@ describe("this repository's stack in the local cloud", { timeout: 60_000 }, () =
   it('starts with its changes and passes its requests to an interceptor', async () => {
     const seen: AwsRequest[] = [];
     await using cloud = await openCloud({
-      stack,
       changes: { queues: { LaneSim: { visibilitySeconds: 1_000 } } },
       intercept: async (request, proceed) => {
         seen.push(request);
