@@ -40,5 +40,5 @@ export class PlanKiller {
 /** The label of the group that a request enters a call for; undefined for any other request. */
 function enteredFor({ operation, input }: AwsRequest): string | undefined {
   if (operation !== 'PutItem') return undefined;
-  return /"pool#([a-z]+)-/.exec(JSON.stringify(input))?.[1];
+  return /"cache#([a-z]+)-/.exec(JSON.stringify(input))?.[1];
 }

@@ -9,7 +9,12 @@ import { bbhFolder, bbhToml, readBbhExpectation } from '../support/bbh-benchmark
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
 import { seededDraw } from '../support/kill-tracker.ts';
 import { committedKeys } from '../support/ledger-view.ts';
-import { printedGroup, type RunningThrice, runThrice, startThrice } from '../support/run-thrice.ts';
+import {
+  callThrice,
+  printedGroup,
+  type RunningThrice,
+  startThrice,
+} from '../support/run-thrice.ts';
 import { hasSharedData } from '../support/shared-data.ts';
 import { recordedTokens } from '../support/spend.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -155,9 +160,9 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
     const finished = await endOf(working);
     const callCount = readLog(log).length;
     const billedCount = (await readStats(replay)).billed.calls;
-    const again = await runThrice(['resume', group], { cwd: folder.path });
-    const summarized = await runThrice(['summarize', group, '--json'], { cwd: folder.path });
-    const verified = await runThrice(['verify', group], { cwd: folder.path });
+    const again = await callThrice(['resume', group], { cwd: folder.path });
+    const summarized = await callThrice(['summarize', group, '--json'], { cwd: folder.path });
+    const verified = await callThrice(['verify', group], { cwd: folder.path });
 
     expect(finished.exitCode).toBe(0);
     expect(lostCounts.filter((count) => count > PARALLEL)).toEqual([]);
@@ -233,7 +238,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
     await writeFile(folder.resolve('bbh.toml'), spec);
     const argv = ['run', 'bbh.toml', '--limit', String(count)];
 
-    const paused = await runThrice(argv, { cwd: folder.path });
+    const paused = await callThrice(argv, { cwd: folder.path });
     const pausedCounts = await Promise.all(
       ['direct', 'cot'].map(async (config) =>
         countOutcomes(await readCellRows(folder.resolve('.thrice'), groupOf(paused), config)),
@@ -248,7 +253,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps over BIG-Bench Hard', ()
       '--log',
       'repaired.jsonl',
     );
-    const resumed = await runThrice(['resume', groupOf(paused)], { cwd: folder.path });
+    const resumed = await callThrice(['resume', groupOf(paused)], { cwd: folder.path });
 
     expect(paused.exitCode).toBe(2);
     expect(paused.stderr).toContain(`next: thrice resume ${groupOf(paused)}\n`);
