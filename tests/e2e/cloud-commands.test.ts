@@ -9,6 +9,7 @@ import { synthesizeStack } from '../support/cloud.ts';
 import { CLOUD_PAGE } from '../support/doc-pages.ts';
 import { followPage } from '../support/doc-session.ts';
 import { listFiles } from '../support/folder-files.ts';
+import { HoldingClock } from '../support/holding-clock.ts';
 import { requestsOf } from '../support/model-servers.ts';
 import { callThrice, groupOf, startThrice } from '../support/run-thrice.ts';
 import { shareCloud } from '../support/shared-cloud.ts';
@@ -124,18 +125,20 @@ describe('commands against a stage', () => {
   });
 
   it('cancel a group, which empties its queue, and resume it', async () => {
-    await using simulator = await startSimulator(slow);
+    const clock = new HoldingClock(5);
+    await using simulator = await startSimulator({ ...slow, clock });
     await using folder = await temporaryFolder(
       stageBenchmark({ url: simulator.url, questionCount: 60 }),
     );
     const cwd = folder.path;
     const detached = await thriceIn(cloud, cwd, 'run', 'benchmark.toml', '--detach');
     const group = groupOf(detached);
-    await waitUntil('some cells are answered', () => simulator.stats().okCount >= 5);
+    await waitUntil('some cells are answered', () => simulator.stats().okCount === 5);
 
     const cancelled = await thriceIn(cloud, cwd, 'cancel', group);
     const cancelledAgain = await thriceIn(cloud, cwd, 'cancel', group, '--json');
     const refused = await thriceIn(cloud, cwd, 'rerun', group, '--failed');
+    clock.release();
     await waitUntilShown('no task is left', async () => (await countTasks(cloud, 'sim')) === 0);
     const callCount = simulator.stats().requestCount;
     const status = await thriceIn(cloud, cwd, 'status', group, '--json');
@@ -156,7 +159,8 @@ describe('commands against a stage', () => {
   });
 
   it('leave a run to the stage on Ctrl-C and watch it to its end', async () => {
-    await using simulator = await startSimulator(slow);
+    const clock = new HoldingClock(3);
+    await using simulator = await startSimulator({ ...slow, clock });
     await using folder = await temporaryFolder(
       stageBenchmark({ url: simulator.url, questionCount: 30 }),
     );
@@ -164,7 +168,7 @@ describe('commands against a stage', () => {
       cwd: folder.path,
       environment: cloud.variables,
     });
-    await waitUntil('some cells are answered', () => simulator.stats().okCount >= 3);
+    await waitUntil('some cells are answered', () => simulator.stats().okCount === 3);
 
     running.child.kill('SIGINT');
     const left = await running.ended;
@@ -175,6 +179,7 @@ describe('commands against a stage', () => {
     await watching.prints(/running/);
     watching.child.kill('SIGINT');
     const unwatched = await watching.ended;
+    clock.release();
     const watched = await thriceIn(cloud, folder.path, 'status', '--watch');
 
     expect(left.exitCode).toBe(130);
@@ -220,17 +225,19 @@ describe('commands against a stage', () => {
   });
 
   it('show the stage at a glance while it works', async () => {
-    await using simulator = await startSimulator(slow);
+    const clock = new HoldingClock(3);
+    await using simulator = await startSimulator({ ...slow, clock });
     await using folder = await temporaryFolder(
       stageBenchmark({ url: simulator.url, questionCount: 60 }),
     );
     const cwd = folder.path;
     const detached = await thriceIn(cloud, cwd, 'run', 'benchmark.toml', '--detach');
     const group = groupOf(detached);
-    await waitUntil('some cells are answered', () => simulator.stats().okCount >= 3);
+    await waitUntil('some cells are answered', () => simulator.stats().okCount === 3);
 
     const shown = await thriceIn(cloud, cwd, 'stage');
     const asJson = await thriceIn(cloud, cwd, 'stage', '--json');
+    clock.release();
     const watched = await thriceIn(cloud, cwd, 'status', group, '--watch');
 
     expect([shown.exitCode, asJson.exitCode, watched.exitCode]).toEqual([0, 0, 0]);

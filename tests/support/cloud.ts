@@ -78,7 +78,7 @@ export async function synthesizeStack(): Promise<unknown> {
 }
 
 /** Bundles each function once for all tests, since that takes seconds. */
-const bundleOnce: BundleFunctions = async (functions, { root }) => {
+export const bundleOnce: BundleFunctions = async (functions, { root }) => {
   const bundled = await Promise.all(
     functions.map(async (spec) => {
       const name = `${spec.component}-${spec.source.replaceAll('/', '-')}`;

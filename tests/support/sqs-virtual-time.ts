@@ -23,6 +23,15 @@ export function useVirtualTime(queue: Queue, clock: Clock): void {
   const receive = queue.receive.bind(queue);
   const changeVisibility = queue.changeVisibility.bind(queue);
   const remove = queue.delete.bind(queue);
+  const getAttributes = queue.getAttributes.bind(queue);
+  /** The emulator also counts held messages as visible. */
+  const countAvailable = (): number => {
+    const {
+      ApproximateNumberOfMessages: notDelayed,
+      ApproximateNumberOfMessagesNotVisible: hidden,
+    } = getAttributes(['All']) as Record<string, string>;
+    return Number(notDelayed) - Number(hidden);
+  };
   const hold = (receipt: string, seconds: number) => {
     const dueAtMs = clock.now() + seconds * 1_000;
     held.set(messageOfReceipt.get(receipt) ?? receipt, { receipt, dueAtMs });
@@ -34,10 +43,14 @@ export function useVirtualTime(queue: Queue, clock: Clock): void {
       held.delete(message);
       changeVisibility(receipt, '0');
     }
-    const records = (await receive({
-      ...input,
-      VisibilityTimeout: MAX_VISIBILITY_SECONDS,
-    })) as ReceivedRecord[];
+    // The emulator looks at its messages every 10 ms, for 40 ms: on a busy machine it may end before its first look.
+    let records: ReceivedRecord[] = [];
+    do {
+      records = (await receive({
+        ...input,
+        VisibilityTimeout: MAX_VISIBILITY_SECONDS,
+      })) as ReceivedRecord[];
+    } while (records.length === 0 && countAvailable() > 0);
     for (const { MessageId, ReceiptHandle } of records) {
       messageOfReceipt.set(ReceiptHandle, MessageId);
       hold(ReceiptHandle, input.VisibilityTimeout);
@@ -49,17 +62,10 @@ export function useVirtualTime(queue: Queue, clock: Clock): void {
     if (isFound) hold(receipt, Number(seconds));
     return isFound;
   };
-  const getAttributes = queue.getAttributes.bind(queue);
   queue.getAttributes = (names) => {
-    // The emulator also counts held messages as visible.
-    const {
-      ApproximateNumberOfMessages: notDelayed,
-      ApproximateNumberOfMessagesNotVisible: hidden,
-    } = getAttributes(['All']) as Record<string, string>;
     const attributes = getAttributes(names) as Record<string, string> | undefined;
-    if (attributes?.['ApproximateNumberOfMessages'] !== undefined) {
-      attributes['ApproximateNumberOfMessages'] = String(Number(notDelayed) - Number(hidden));
-    }
+    if (attributes?.['ApproximateNumberOfMessages'] !== undefined)
+      attributes['ApproximateNumberOfMessages'] = String(countAvailable());
     return attributes;
   };
   queue.delete = (receipt) => {

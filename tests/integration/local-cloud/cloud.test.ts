@@ -173,8 +173,7 @@ describe.concurrent('the local cloud', { timeout: 60_000 }, () => {
   });
 
   it('ends a function that exceeds its memory', async () => {
-    // Longer than a busy machine takes to exhaust the memory, so that nothing is redelivered before.
-    await using toy = await openToyCloud({ visibilitySeconds: 20 });
+    await using toy = await openToyCloud({ visibilitySeconds: 12 });
 
     await toy.send([{ name: 'greedy', action: 'exhaust-memory-once' }]);
     await toy.untilEmpty();

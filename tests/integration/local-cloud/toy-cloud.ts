@@ -4,6 +4,7 @@ import { DynamoDBClient, QueryCommand, ScanCommand } from '@aws-sdk/client-dynam
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { type Cloud, type CloudInit, startCloud } from '@thrice/local-cloud';
 import * as z from 'zod';
+import { bundleOnce } from '../../support/cloud.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
@@ -198,6 +199,8 @@ export async function openToyCloud(
     synthesize: async () => toyStack(stack),
     logPath: folder.resolve('functions.log'),
     machine: {},
+    // A source of its own may be changed by its test.
+    ...(stack.source === undefined && { bundleFunctions: bundleOnce }),
     ...init,
   });
   const { region, credentials } = cloud.emulators;
