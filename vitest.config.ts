@@ -51,9 +51,8 @@ export default defineConfig({
           name: 'e2e',
           include: ['tests/e2e/**/*.test.ts'],
           globalSetup: [...globalSetup, 'tests/support/built-command.ts'],
-          // Each starts processes of its own and waits for them: two share the processors, more would only
-          // slow each other down.
-          maxWorkers: 2,
+          // Each starts processes of its own, and waits for them for half of the time: three share two processors.
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
           // Ends what never ends: on a busy machine a test takes ten times as long as on an idle one.
           testTimeout: 900_000,

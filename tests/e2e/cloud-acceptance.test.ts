@@ -13,17 +13,17 @@ import { listMessages, pullRows, thriceIn } from '../support/stage.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Questions per subtask: `tests/long` asks all of them. */
-const PER_SUBTASK = 2;
+const PER_SUBTASK = 1;
 
 /** Every fault that a provider can cause, limited so that no cell uses up its attempts. */
 const mixedFaults: Faults = {
   seed: 20261120,
   faults: [
-    { kind: 'usage-limit', requests: [20, 22], resetSeconds: 2 },
-    { kind: 'usage-limit', requests: [60, 62], resetSeconds: 2 },
+    { kind: 'usage-limit', requests: [10, 12], resetSeconds: 2 },
+    { kind: 'usage-limit', requests: [30, 32], resetSeconds: 2 },
     { kind: 'rate-limit', rate: 0.08, retryAfterSeconds: 1, maxPerQuestion: 1 },
     { kind: 'overloaded', rate: 0.08, maxPerQuestion: 1 },
-    { kind: 'hang', rate: 0.02, maxPerQuestion: 1 },
+    { kind: 'hang', rate: 0.05, maxPerQuestion: 1 },
     { kind: 'reset', rate: 0.08, afterBytes: 40, maxPerQuestion: 1 },
   ],
 };
@@ -79,11 +79,11 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
   });
 
   it('finishes one lane while the other is exhausted, and the other once it is repaired', async () => {
-    const count = 40;
+    const count = 20;
     const recordings = await loadRecordings(bbhFolder);
     await using resources = new AsyncDisposableStack();
     const sound = resources.use(await startSimulator({ recordings }));
-    const faults: Faults = { seed: 1, faults: [{ kind: 'quota', requests: [21] }] };
+    const faults: Faults = { seed: 1, faults: [{ kind: 'quota', requests: [11] }] };
     const broken = resources.use(await startSimulator({ recordings, faults }));
     await using folder = await temporaryFolder();
     const spec = bbhToml(sound.url, ['boolean_expressions'])

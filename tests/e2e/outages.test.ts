@@ -7,7 +7,7 @@ import { smallBenchmark } from '../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, within } from '../support/wait-until.ts';
 
-const CELL_COUNT = 2_000;
+const CELL_COUNT = 800;
 /** The cells that the vendor refuses. */
 const FILTERED_COUNT = CELL_COUNT / 10;
 
