@@ -36,7 +36,7 @@ export {
   resolveBenchmark,
 } from './builtins.ts';
 export { answerTask } from './cells/answer-task.ts';
-export { backoffMs, retryDelayMs } from './cells/backoff.ts';
+export { backoffMs } from './cells/backoff.ts';
 export { type BudgetRefusal, CallBudget } from './cells/call-budget.ts';
 export { estimateTokens } from './cells/estimate-tokens.ts';
 export { executeCell } from './cells/execute-cell.ts';
