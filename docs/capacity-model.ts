@@ -204,8 +204,6 @@ const tables: Readonly<Record<string, (row: Row) => Row>> = {
   },
   // Reserved and settled in one item: 400 bytes, and 180 per call in flight.
   budgets: ([inFlight]) => itemRow(2, 400 + 180 * toNumber(inFlight)),
-  // Asked for, taken and returned in one item: 500 bytes, and 26 per call in flight.
-  slots: ([inFlight]) => itemRow(3, 500 + 26 * toNumber(inFlight)),
   idle: ([, cause]) => monthRow(linesOf(costOfIdleMonth(), cause)),
   storage: ([, cause]) => monthRow(linesOf(costOfStorage(), cause)),
 };
