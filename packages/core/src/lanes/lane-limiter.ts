@@ -320,13 +320,16 @@ export class LaneLimiter {
 
   /** Forgets what was reported; what came meanwhile is reported next. */
   #forget({ models }: LaneReport): void {
+    const nowMs = this.#clock.monotonicMs();
+    const less = (count: number, reported: number) => Math.max(0, count - reported);
     for (const [name, { answered, sent, refused, tokens, countedMs }] of models) {
       const use = this.#useOf(name);
-      use.sinceMs += countedMs;
-      use.answered -= answered;
-      use.sent -= sent;
-      use.refused -= refused;
-      use.usedTokens -= tokens;
+      // A reading may have dropped some of it meanwhile.
+      use.sinceMs = Math.min(nowMs, use.sinceMs + countedMs);
+      use.answered = less(use.answered, answered);
+      use.sent = less(use.sent, sent);
+      use.refused = less(use.refused, refused);
+      use.usedTokens = less(use.usedTokens, tokens);
       use.retryAfterMs = 0;
       use.reason = null;
     }
