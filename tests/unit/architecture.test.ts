@@ -28,6 +28,10 @@ const external = ['npm:', 'node:'];
 const shipped = ['packages/', 'functions/', 'stacks/', 'sst.config.ts'];
 
 const core = 'packages/core/src/';
+/** The folders of what groups go through. */
+const groupRooms = ['plan', 'publish', 'change', 'reconcile', 'batches'].map(
+  (room) => `${core}${room}/`,
+);
 /** Files that every folder of core may import, because they import nothing. */
 const coreLeaves = [
   `${core}errors.ts`,
@@ -147,7 +151,7 @@ const rules: readonly Rule[] = [
     forbidden: ['packages/local/src/work/'],
     planted: file(
       'packages/local/src/store/sqlite-ledger.ts',
-      "import type { SlotGovernor } from '../work/slot-governor.ts';",
+      "import type { WorkGroupOptions } from '../work/work-group-options.ts';",
     ),
   }),
 
@@ -164,17 +168,29 @@ const rules: readonly Rule[] = [
   ),
   importsInCore('spec', ['domain', 'ports'], "import { scorers } from '../scorers/registry.ts';"),
   importsInCore('solvers', ['domain', 'ports'], "export { mean } from '../statistics/mean.ts';"),
-  importsNever('core/cells is below dlq, groups and results', {
-    covers: [`${core}cells/`],
-    forbidden: [`${core}dlq/`, `${core}groups/`, `${core}results/`],
+  importsNever('core/cells, calls and lanes are below dlq, results and what groups go through', {
+    covers: [`${core}cells/`, `${core}calls/`, `${core}lanes/`],
+    forbidden: [`${core}dlq/`, `${core}results/`, ...groupRooms],
     planted: file(`${core}cells/worker.ts`, "import { replayMessages } from '../dlq/replay.ts';"),
   }),
-  importsNever('core/results is below dlq and groups', {
+  importsNever('core/lanes is below cells and calls', {
+    covers: [
+      `${core}lanes/lane-policy.ts`,
+      `${core}lanes/lane-limiter.ts`,
+      `${core}lanes/lane-governor.ts`,
+    ],
+    forbidden: [`${core}cells/`, `${core}calls/`],
+    planted: file(
+      `${core}lanes/lane-policy.ts`,
+      "import { backoffMs } from '../cells/backoff.ts';",
+    ),
+  }),
+  importsNever('core/results is below dlq and what groups go through', {
     covers: [`${core}results/`],
-    forbidden: [`${core}dlq/`, `${core}groups/`],
+    forbidden: [`${core}dlq/`, ...groupRooms],
     planted: file(
       `${core}results/table.ts`,
-      "import { planGroup } from '../groups/plan-group.ts';",
+      "import { deleteGroup } from '../change/delete-group.ts';",
     ),
   }),
   ...[

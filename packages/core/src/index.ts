@@ -29,27 +29,47 @@
  * - **engine**: local or cloud; a **stage** is one deployment of the stack.
  */
 
+export { advanceBatch } from './batches/advance-batch.ts';
+export type { BatchWorker } from './batches/batch-worker.ts';
+export { cancelBatch } from './batches/poll-batch.ts';
+export type { BatchStep, BatchTools } from './batches/reconcile-batches.ts';
 export {
   benchmarkSpecSchema,
   checkQuestions,
   parseSpec,
   resolveBenchmark,
 } from './builtins.ts';
+export { type BudgetRefusal, CallBudget } from './calls/call-budget.ts';
+export { estimateTokens } from './calls/estimate-tokens.ts';
+export { isServedModel } from './calls/is-served-model.ts';
+export { recoverReservations } from './calls/recover-reservations.ts';
 export { answerTask } from './cells/answer-task.ts';
 export { backoffMs } from './cells/backoff.ts';
-export { type BudgetRefusal, CallBudget } from './cells/call-budget.ts';
-export { estimateTokens } from './cells/estimate-tokens.ts';
 export { executeCell } from './cells/execute-cell.ts';
 export { describeError } from './cells/failed-result.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
-export { isServedModel } from './cells/is-served-model.ts';
-export { LaneHealth } from './cells/lane-health.ts';
 export type { TaskSettlement, TaskWorker } from './cells/process-task.ts';
 export { readStoredQuestions } from './cells/read-question.ts';
 export { RecentGroups } from './cells/recent-groups.ts';
-export { recoverReservations } from './cells/recover-reservations.ts';
 export type { Settlement, Worker } from './cells/worker.ts';
 export type { WorkerEvent, WorkerObserver } from './cells/worker-events.ts';
+export {
+  type CopyCounts,
+  type CopyGroupOptions,
+  type CopySource,
+  copyGroup,
+} from './change/copy-group.ts';
+export {
+  type Deletion,
+  type DeletionStores,
+  deleteGroup,
+  markForDeletion,
+} from './change/delete-group.ts';
+export { type BudgetEdit, editBudget, withBudget } from './change/edit-budget.ts';
+export { editGroup, type PlanEdit } from './change/edit-group.ts';
+export { editedMeanwhile } from './change/edited-meanwhile.ts';
+export { rerunCells } from './change/rerun-cells.ts';
+export { type Regrading, rescoreGroup, type SpecScorers } from './change/rescore-group.ts';
 export { deployedFolders } from './deployed-code.ts';
 export type { DlqFilter, DlqSelection } from './dlq/filter.ts';
 export {
@@ -217,47 +237,13 @@ export type { Estimate, Estimated } from './estimate/estimate.ts';
 export type { Pilot } from './estimate/estimate-config.ts';
 export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
 export { readPilot } from './estimate/read-pilot.ts';
-export { advanceBatch } from './groups/batches/advance-batch.ts';
-export type { BatchWorker } from './groups/batches/batch-worker.ts';
-export { cancelBatch } from './groups/batches/poll-batch.ts';
-export type { BatchStep, BatchTools } from './groups/batches/reconcile-batches.ts';
-export { budgetEvent } from './groups/budget-events.ts';
-export { checkBudget } from './groups/check-budget.ts';
-export {
-  type CopyCounts,
-  type CopyGroupOptions,
-  type CopySource,
-  copyGroup,
-} from './groups/copy-group.ts';
-export {
-  type Deletion,
-  type DeletionStores,
-  deleteGroup,
-  markForDeletion,
-} from './groups/delete-group.ts';
-export { areManyFailed, type GroupEvent } from './groups/describe-event.ts';
-export { dispatchTasks } from './groups/dispatch-tasks.ts';
-export { type BudgetEdit, editBudget, withBudget } from './groups/edit-budget.ts';
-export { editGroup, type PlanEdit } from './groups/edit-group.ts';
-export { editedMeanwhile } from './groups/edited-meanwhile.ts';
-export {
-  type EarlyEnd,
-  finalizeGroup,
-  type WrittenResults,
-  writeResults,
-} from './groups/finalize-group.ts';
-export { finalizePart } from './groups/finalize-part.ts';
-export {
-  currentGradedGroup,
-  type FinalizeStores,
-  groupKey,
-  isPlanned,
-  plannedConfigs,
-} from './groups/graded-group.ts';
-export { readGradings, withCurrentGrading } from './groups/gradings.ts';
-export { type HalfOpenings, halfOpenWaitMs, readHalfOpenings } from './groups/half-openings.ts';
-export { recordEvent, sendNotification } from './groups/notifications.ts';
-export { openBudget } from './groups/open-budget.ts';
+export { LaneGovernor } from './lanes/lane-governor.ts';
+export { LaneHealth } from './lanes/lane-health.ts';
+export { rateOf, stateAt } from './lanes/lane-policy.ts';
+export { limits } from './limits.ts';
+export { mapBounded, pagesOf } from './map-bounded.ts';
+export { dispatchTasks } from './plan/dispatch-tasks.ts';
+export { openBudget } from './plan/open-budget.ts';
 export {
   compactInstant,
   enqueueGroup,
@@ -265,23 +251,12 @@ export {
   type GroupPlan,
   runsOf,
   storePlan,
-} from './groups/plan-group.ts';
-export { raiseCommand, reachedCapOf } from './groups/raise-command.ts';
-export { type ExportedRun, readRun } from './groups/read-run.ts';
-export { reconcileGroups } from './groups/reconcile-groups.ts';
+} from './plan/plan-group.ts';
 export {
   listRecordedRequests,
   type RecordedRequest,
-} from './groups/recorded-requests.ts';
-export { repairTallies } from './groups/repair-tallies.ts';
-export { rerunCells } from './groups/rerun-cells.ts';
-export { type Regrading, rescoreGroup, type SpecScorers } from './groups/rescore-group.ts';
-export { type Verification, verifyGroup } from './groups/verify-group.ts';
-export { type HeldRequest, type WorkPartOptions, workLeaseMs } from './groups/work-part.ts';
-export { LaneGovernor } from './lanes/lane-governor.ts';
-export { rateOf, stateAt } from './lanes/lane-policy.ts';
-export { limits } from './limits.ts';
-export { mapBounded, pagesOf } from './map-bounded.ts';
+} from './plan/recorded-requests.ts';
+export { type HeldRequest, type WorkPartOptions, workLeaseMs } from './plan/work-part.ts';
 export type { ActiveGroup, ActiveGroups, DeferredCells } from './ports/active-groups.ts';
 export type {
   BatchClient,
@@ -343,6 +318,31 @@ export type { Webhook } from './ports/webhook.ts';
 export type { GroupWork, WorkClaim, WorkLeases } from './ports/work-leases.ts';
 export { BUILTIN_PRICES_VERSION } from './pricing/builtin-prices.ts';
 export { BATCH_TIER, priceUsage } from './pricing/price-usage.ts';
+export {
+  type EarlyEnd,
+  finalizeGroup,
+  type WrittenResults,
+  writeResults,
+} from './publish/finalize-group.ts';
+export { finalizePart } from './publish/finalize-part.ts';
+export {
+  currentGradedGroup,
+  type FinalizeStores,
+  groupKey,
+  isPlanned,
+  plannedConfigs,
+} from './publish/graded-group.ts';
+export { readGradings, withCurrentGrading } from './publish/gradings.ts';
+export { type ExportedRun, readRun } from './publish/read-run.ts';
+export { type Verification, verifyGroup } from './publish/verify-group.ts';
+export { budgetEvent } from './reconcile/budget-events.ts';
+export { checkBudget } from './reconcile/check-budget.ts';
+export { areManyFailed, type GroupEvent } from './reconcile/describe-event.ts';
+export { type HalfOpenings, halfOpenWaitMs, readHalfOpenings } from './reconcile/half-openings.ts';
+export { recordEvent, sendNotification } from './reconcile/notifications.ts';
+export { raiseCommand, reachedCapOf } from './reconcile/raise-command.ts';
+export { reconcileGroups } from './reconcile/reconcile-groups.ts';
+export { repairTallies } from './reconcile/repair-tallies.ts';
 export { bbhSizeOf } from './results/bbh-averages.ts';
 export { type BudgetSummary, summarizeBudget } from './results/budget-summary.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';

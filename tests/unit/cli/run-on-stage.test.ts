@@ -9,7 +9,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { closeBreakers } from '../../../packages/cli/src/engine/close-breakers.ts';
 import { resumeOnStage } from '../../../packages/cli/src/stage/run-on-stage.ts';
-import type { Dispatch } from '../../../packages/core/src/groups/dispatch-tasks.ts';
+import type { Dispatch } from '../../../packages/core/src/plan/dispatch-tasks.ts';
 import { aGroupHeader, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { workPartOptions } from '../../support/work-part-options.ts';

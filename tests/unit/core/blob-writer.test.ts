@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BlobWriter } from '../../../packages/core/src/groups/blob-writer.ts';
+import { BlobWriter } from '../../../packages/core/src/publish/blob-writer.ts';
 import { anError } from '../../support/builders.ts';
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
 

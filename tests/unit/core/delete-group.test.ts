@@ -9,7 +9,7 @@ import {
   markForDeletion,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import type { DeletionOptions } from '../../../packages/core/src/groups/delete-group.ts';
+import type { DeletionOptions } from '../../../packages/core/src/change/delete-group.ts';
 import { aCellKey, aCellTask } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { Steps } from '../../support/steps.ts';

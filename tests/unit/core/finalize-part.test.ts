@@ -14,7 +14,7 @@ import {
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Finalization } from '../../../packages/core/src/groups/finalize-part.ts';
+import type { Finalization } from '../../../packages/core/src/publish/finalize-part.ts';
 import {
   aCall,
   aCellKey,

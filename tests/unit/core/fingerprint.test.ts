@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { StepRequest } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fingerprintOf } from '../../../packages/core/src/cells/fingerprint.ts';
+import { fingerprintOf } from '../../../packages/core/src/calls/fingerprint.ts';
 import { aLane, aModelRequest } from '../../support/builders.ts';
 import { createTestDigest, sha256 } from '../../support/fake-source-reader.ts';
 

@@ -1,6 +1,6 @@
 import type { RateLimit } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
-import { type Minute, type SimulatedLane, simulateLane } from '../../support/lane-simulation.ts';
+import { type Minute, type SimulatedLane, simulateLane } from '../../support/limited-vendor.ts';
 
 /** A process of one machine, or as many execution environments of a stage with a call each. */
 type Fleet = readonly [name: string, processes: SimulatedLane['processes'][number]];

@@ -6,8 +6,8 @@ import {
   sendNotification,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { describeEvent } from '../../../packages/core/src/groups/describe-event.ts';
-import { isSendingDue } from '../../../packages/core/src/groups/notifications.ts';
+import { describeEvent } from '../../../packages/core/src/reconcile/describe-event.ts';
+import { isSendingDue } from '../../../packages/core/src/reconcile/notifications.ts';
 import { aGroupHeader, aNotification, anError } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakeNotifications } from '../../support/fake-notifications.ts';

@@ -1,6 +1,6 @@
 import { groupKey, limits, reconcileGroups } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import type { ReconcilerEvent } from '../../../packages/core/src/groups/reconcile-groups.ts';
+import type { ReconcilerEvent } from '../../../packages/core/src/reconcile/reconcile-groups.ts';
 import { anError, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 

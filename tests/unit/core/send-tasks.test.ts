@@ -18,7 +18,7 @@ import {
   type SentPage,
   sendPositionSchema,
   sendTasks,
-} from '../../../packages/core/src/groups/send-tasks.ts';
+} from '../../../packages/core/src/plan/send-tasks.ts';
 import {
   aCellKey,
   aCellResult,

@@ -1,3 +1,6 @@
+import type { CallJournal } from '../calls/call-journal.ts';
+import type { CallOption } from '../calls/call-options.ts';
+import type { SharedCalls } from '../calls/shared-calls.ts';
 import type { Config, Lane } from '../domain/benchmark.ts';
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
 import type { JournalPlace } from '../domain/call.ts';
@@ -6,11 +9,8 @@ import type { QuestionRange } from '../domain/cell-task.ts';
 import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { StepRequest } from '../ports/solver.ts';
-import type { CallJournal } from './call-journal.ts';
-import type { CallOption } from './call-options.ts';
 import type { CellAttempts } from './cell-attempts.ts';
 import type { HeldLease } from './heartbeat.ts';
-import type { SharedCalls } from './shared-calls.ts';
 import type { Worker } from './worker.ts';
 
 /** A cell that a worker has claimed, in one delivery. */

@@ -1,6 +1,6 @@
+import { type FailedCall, isAttempt } from '../calls/call-outcome.ts';
 import type { Journal } from '../domain/call.ts';
 import type { Attempt, CellRecord, GivenUpCall } from '../domain/cell.ts';
-import { type FailedCall, isAttempt } from './call-outcome.ts';
 
 /** The failed attempts of a cell in this generation, and how many of them the call in progress has used up. */
 export class CellAttempts {

@@ -1,3 +1,4 @@
+import { isServedModel } from '../calls/is-served-model.ts';
 import type { Batch } from '../domain/batch.ts';
 import type { Call } from '../domain/call.ts';
 import type { Submission } from '../domain/submission.ts';
@@ -5,7 +6,6 @@ import { type ErrorDetails, ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { ModelResponse } from '../ports/model-client.ts';
 import type { StepRequest } from '../ports/solver.ts';
-import { isServedModel } from './is-served-model.ts';
 
 /** The worker died that submitted a call, so that nobody knows what became of it. */
 export function unknownSubmission({ callId }: Submission): ThriceError {

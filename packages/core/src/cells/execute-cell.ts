@@ -1,3 +1,9 @@
+import { CallJournal } from '../calls/call-journal.ts';
+import { type CallOption, CallOptions, type PassedOverCall } from '../calls/call-options.ts';
+import { fingerprintOf, nextSample } from '../calls/fingerprint.ts';
+import { makeCall } from '../calls/make-call.ts';
+import { SharedCalls } from '../calls/shared-calls.ts';
+import { takeSharedCall } from '../calls/take-shared-call.ts';
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { blockersOf } from '../domain/breaker.ts';
 import type { JournalEntry } from '../domain/call.ts';
@@ -11,19 +17,13 @@ import type { Delivery } from '../ports/task-queue.ts';
 import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { solverRegistry } from '../solvers/registry.ts';
 import { countOf } from '../wording.ts';
-import { CallJournal } from './call-journal.ts';
-import { type CallOption, CallOptions, type PassedOverCall } from './call-options.ts';
 import { type CellAtWork, hasTimeAfter, type IdentifiedCall, laneOf } from './cell-at-work.ts';
 import { CellAttempts } from './cell-attempts.ts';
 import { stepRequestedTwice, tooManySteps } from './cell-errors.ts';
 import { completeCell, failCell, releaseCell } from './end-cell.ts';
-import { fingerprintOf, nextSample } from './fingerprint.ts';
 import { abortCell, handleFailure, logAttempt } from './handle-failure.ts';
-import { makeCall } from './make-call.ts';
 import { readQuestion } from './read-question.ts';
-import { SharedCalls } from './shared-calls.ts';
 import { solverInputOf } from './solver-input.ts';
-import { takeSharedCall } from './take-shared-call.ts';
 import type { Settlement, Worker } from './worker.ts';
 
 /**

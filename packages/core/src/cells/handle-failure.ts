@@ -1,10 +1,10 @@
+import type { PassedOverCall } from '../calls/call-options.ts';
+import { type FailedCall, failed } from '../calls/call-outcome.ts';
 import type { ThriceError } from '../errors.ts';
+import { breakerOf } from '../lanes/cell-breakers.ts';
 import { limits } from '../limits.ts';
 import type { StepRequest } from '../ports/solver.ts';
-import type { PassedOverCall } from './call-options.ts';
-import { type FailedCall, failed } from './call-outcome.ts';
 import { type CellAtWork, hasTimeAfter } from './cell-at-work.ts';
-import { breakerOf } from './cell-breakers.ts';
 import { decideRetry, type RetryDecision } from './decide-retry.ts';
 import { failCell, releaseCell } from './end-cell.ts';
 import { describeError } from './failed-result.ts';

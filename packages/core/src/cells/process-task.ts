@@ -1,3 +1,4 @@
+import { type BudgetWait, CallBudget, hasBackground } from '../calls/call-budget.ts';
 import { capsOf } from '../domain/budget.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
@@ -16,7 +17,6 @@ import type { GroupRequests } from '../ports/group-requests.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ResendNotes } from '../ports/resend-notes.ts';
 import type { Delivery } from '../ports/task-queue.ts';
-import { type BudgetWait, CallBudget, hasBackground } from './call-budget.ts';
 import { areResendsUsedUp, countResend } from './count-resend.ts';
 import { executeCell } from './execute-cell.ts';
 import { toFailedResult } from './failed-result.ts';

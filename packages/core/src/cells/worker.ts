@@ -1,6 +1,8 @@
+import type { BudgetRefusal, CallBudget } from '../calls/call-budget.ts';
 import type { Benchmark } from '../domain/benchmark.ts';
 import type { OpenBreakers } from '../domain/breaker.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { LaneHealth } from '../lanes/lane-health.ts';
 import type { Batches } from '../ports/batches.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -12,9 +14,7 @@ import type { Random } from '../ports/random.ts';
 import type { ResponseCache } from '../ports/response-cache.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
-import type { BudgetRefusal, CallBudget } from './call-budget.ts';
 import type { Heartbeat } from './heartbeat.ts';
-import type { LaneHealth } from './lane-health.ts';
 import type { WorkerObserver } from './worker-events.ts';
 
 /** The stores that cells are worked on in. */

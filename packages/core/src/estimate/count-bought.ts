@@ -1,4 +1,4 @@
-import { fingerprintOf, nextSample } from '../cells/fingerprint.ts';
+import { fingerprintOf, nextSample } from '../calls/fingerprint.ts';
 import { solverInputOf } from '../cells/solver-input.ts';
 import type { Benchmark, Config, Role } from '../domain/benchmark.ts';
 import type { Select } from '../domain/benchmark-spec.ts';

@@ -1,4 +1,4 @@
-import { isServedModel } from '../cells/is-served-model.ts';
+import { isServedModel } from '../calls/is-served-model.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { isAnswer } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';

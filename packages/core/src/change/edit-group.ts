@@ -1,0 +1,191 @@
+import type { Benchmark, Config } from '../domain/benchmark.ts';
+import { canonicalText } from '../domain/canonical-text.ts';
+import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
+import type { ScorerSpec } from '../domain/scorer.ts';
+import { ThriceError } from '../errors.ts';
+import {
+  builtinPricesOf,
+  type GroupPlan,
+  planConfigs,
+  questionsOf,
+  runsOf,
+  storeQuestions,
+  writePlan,
+} from '../plan/plan-group.ts';
+import type { CreateDigest } from '../ports/digest.ts';
+import type { FinalizeStores } from '../publish/graded-group.ts';
+import { isPlanned } from '../publish/graded-group.ts';
+import { currentGrading, readGradings } from '../publish/gradings.ts';
+import { compareSpecs, renderChange } from '../spec/compare-specs.ts';
+import type { LoadedGroup } from '../spec/load-group.ts';
+import { cutList } from '../wording.ts';
+import { listAnswerChanges, type ResolvedPlan } from './answer-changes.ts';
+import { compareQuestions } from './compare-questions.ts';
+import { editedMeanwhile } from './edited-meanwhile.ts';
+import { type AnswerStores, hasAnswers } from './has-answers.ts';
+import { rescoreGroup } from './rescore-group.ts';
+
+/** An edited spec of a stored group, checked as a plan of its own. */
+export interface PlanEdit
+  extends Pick<GroupPlan, 'benchmark' | 'draft' | 'source' | 'checked' | 'skipped'> {
+  readonly group: LoadedGroup;
+}
+
+/** What an edit reads and writes. */
+export interface EditStores extends FinalizeStores, Pick<AnswerStores, 'batches'> {
+  readonly createDigest: CreateDigest;
+}
+
+/**
+ * Replaces the plan of a group by that of an edited spec. Nothing is sent: the group is not planned from then on.
+ *
+ * The plan may change in whatever leaves the questions asked as they were: limits, time limits, addresses, prices,
+ * scorers, and configs, questions and replicates that are added. A config without answers may change in everything
+ * but its lane. Other scorers become the next grading.
+ *
+ * Writes in an order that survives a crash: questions, grading, header. A repeated call completes it.
+ *
+ * @returns The header of the edited plan; the stored one if nothing has changed.
+ * @throws {ThriceError} `spec-changed`, with nothing changed, for anything else.
+ */
+export async function editGroup(edit: PlanEdit, stores: EditStores): Promise<GroupHeader> {
+  const { group, draft, checked, source } = edit;
+  const { ledger, blobs } = stores;
+  await refuseOtherAnswers(edit, stores);
+  const header = editHeader(edit, stores);
+  if (header === undefined) return group.header;
+  await storeQuestions({ checked, source, select: draft.spec.select }, blobs);
+  const scorers = await readOtherScorers(edit, stores);
+  if (scorers.size > 0) {
+    const specSha256 = draft.specSource.sha256;
+    await rescoreGroup(group, { specSha256, scorers }, stores);
+  }
+  if (!(await ledger.replaceHeader(group.header, header))) throw editedMeanwhile(header);
+  await writePlan(header, blobs);
+  return header;
+}
+
+async function refuseOtherAnswers(edit: PlanEdit, stores: EditStores): Promise<void> {
+  const problems = [
+    ...listRemovals(edit),
+    ...(await listOtherAnswers(edit, stores)),
+    ...(await listOtherQuestions(edit, stores)),
+  ];
+  if (problems.length === 0) return;
+  const file = edit.draft.specSource.path;
+  throw new ThriceError({
+    code: 'spec-changed',
+    message: [
+      ...cutList(problems).map((problem) => `${file}: ${problem}`),
+      `${edit.group.header.group} has answers that this would change or drop; undo it, or add it as a config or question of another name, or start a new group with "thrice run"`,
+    ].join('\n'),
+    details: { problems },
+  });
+}
+
+/** What is gone: its answers would be in no result. */
+function listRemovals({ group: { header, benchmark }, benchmark: edited }: PlanEdit) {
+  const names = new Set(edited.configs.map(({ name }) => name));
+  const gone = header.configs.filter(({ config, cells }) => cells > 0 && !names.has(config));
+  return [
+    ...gone.map(({ config }) => `configs.${config}: was planned, is missing`),
+    ...(edited.replicates < benchmark.replicates
+      ? [`replicates: was ${benchmark.replicates}, is ${edited.replicates}`]
+      : []),
+  ];
+}
+
+/** What would make a config with answers answer otherwise. */
+async function listOtherAnswers(edit: PlanEdit, stores: EditStores): Promise<readonly string[]> {
+  const { header, benchmark } = edit.group;
+  const before: ResolvedPlan = { spec: header.spec, benchmark };
+  const after: ResolvedPlan = { spec: edit.draft.spec, benchmark: edit.benchmark };
+  const lines: string[] = [];
+  for (const config of benchmark.configs) {
+    if (!isPlanned(header, config.name)) continue;
+    const changes = listAnswerChanges(config.name, before, after);
+    if (changes.length === 0) continue;
+    // Its tasks are in the queue of its lane.
+    const staysInLane = findConfig(edit.benchmark, config.name)?.lane === config.lane;
+    if (!staysInLane || (await hasAnswers(header, config, stores)))
+      lines.push(...changes.map(renderChange));
+  }
+  return [...new Set(lines)];
+}
+
+async function listOtherQuestions(
+  { group: { header, benchmark }, benchmark: after, checked, draft, source }: PlanEdit,
+  stores: EditStores,
+): Promise<readonly string[]> {
+  const selectsOf = ({ configs }: Benchmark) =>
+    canonicalText(
+      benchmark.configs.map(({ name }) => configs.find((each) => each.name === name)?.select),
+    );
+  const isSame = checked.sha256 === header.questions.sha256;
+  if (isSame && selectsOf(after) === selectsOf(benchmark)) return [];
+  const { select } = draft.spec;
+  return await compareQuestions({ header, before: benchmark, after, source, select }, stores);
+}
+
+/** The scorers of planned configs that differ from those of the current grading. */
+async function readOtherScorers(
+  { group: { header }, benchmark }: PlanEdit,
+  { blobs }: EditStores,
+): Promise<ReadonlyMap<string, ScorerSpec>> {
+  const { configs } = currentGrading(await readGradings(header, blobs));
+  return new Map(
+    configs.flatMap(({ config, scorer }) => {
+      const edited = findConfig(benchmark, config)?.scorer;
+      const isOther = edited !== undefined && canonicalText(edited) !== canonicalText(scorer);
+      return isOther ? [[config, edited] as const] : [];
+    }),
+  );
+}
+
+function findConfig({ configs }: Benchmark, name: string): Config | undefined {
+  return configs.find((config) => config.name === name);
+}
+
+/** Returns undefined if the plan stays as it is. */
+function editHeader(
+  { group: { header }, benchmark, draft, checked, skipped }: PlanEdit,
+  { clock }: EditStores,
+): GroupHeader | undefined {
+  const changes = compareSpecs(header.spec, draft.spec);
+  const questions = questionsOf(checked);
+  const planned = planConfigs({ benchmark, checked, skipped });
+  const edited: GroupHeader = {
+    ...header,
+    benchmark: draft.benchmark,
+    spec: draft.spec,
+    specSource: draft.specSource,
+    questionSources: draft.questionSources,
+    dataset: draft.dataset,
+    questions,
+    runs: runsOf(header.group, benchmark.replicates),
+    configs: planned.map((config) => {
+      // The first grading of a config never changes.
+      const { scorer, scorerVersion } =
+        header.configs.find((each) => each.config === config.config) ?? config;
+      return { ...config, scorer, scorerVersion };
+    }),
+    overrides: draft.overrides,
+    keys: { ...header.keys, ...draft.keys },
+  };
+  if (canonicalText(edited) === canonicalText(header)) return undefined;
+  const builtinPrices = builtinPricesOf(benchmark, draft);
+  const questionChange = {
+    key: 'questions',
+    was: `${header.questions.count} questions`,
+    is: `${questions.count} questions`,
+  };
+  const before = { specSha256: header.specSource.sha256, questions: header.questions };
+  const edit = {
+    at: clock.toIso(clock.now()),
+    commandLine: draft.commandLine,
+    toolVersion: draft.toolVersion,
+    changes: [...changes, ...(questions.key === header.questions.key ? [] : [questionChange])],
+    before,
+  };
+  return groupHeaderSchema.parse({ ...edited, builtinPrices, edits: [...header.edits, edit] });
+}

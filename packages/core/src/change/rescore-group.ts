@@ -1,0 +1,127 @@
+import * as z from 'zod';
+import { type Grading, isSameGrading } from '../domain/grading.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import type { ScorerRegistry, ScorerSpec } from '../domain/scorer.ts';
+import { describeUnknownKind } from '../domain/scorer.ts';
+import { ThriceError } from '../errors.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import { writeResults } from '../publish/finalize-group.ts';
+import { type FinalizeStores, gradedGroupOf, publishedKeys } from '../publish/graded-group.ts';
+import {
+  currentGrading,
+  type Gradings,
+  gradingFolder,
+  readGradings,
+  writeGradings,
+} from '../publish/gradings.ts';
+import { scorerRegistry } from '../scorers/registry.ts';
+import type { LoadedGroup } from '../spec/load-group.ts';
+
+/** The scorers of a spec. */
+export interface SpecScorers {
+  readonly specSha256: string;
+  /** By the name of the config. */
+  readonly scorers: ReadonlyMap<string, ScorerSpec>;
+}
+
+/** The result of {@link rescoreGroup}. */
+export interface Regrading {
+  /** The current grading. */
+  readonly grading: Grading;
+  /** Whether it was added. If not, the answers had been graded with these scorers before. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Adds a grading to a group and makes it the current one. Grades nothing yet: each later
+ * reader of rows, such as publication, grades the recorded answers with its scorers.
+ *
+ * Writes the files of the grading before it beside the current ones, then the list of gradings. A crash leaves
+ * the earlier grading current, or the new one; a repeated call with the same scorers adds nothing.
+ *
+ * @param edited - The scorers of an edited spec. @default those of the current grading, in the versions of this
+ *   release
+ * @throws {ThriceError} `unsupported` for a scorer that this release does not have, also where the earlier
+ *   grading would have to be made again with it.
+ */
+export async function rescoreGroup(
+  group: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
+  edited: SpecScorers | undefined,
+  stores: FinalizeStores,
+): Promise<Regrading> {
+  const { header, benchmark, state } = group;
+  const { blobs, clock, scorers = scorerRegistry } = stores;
+  const gradings = await readGradings(header, blobs);
+  const current = currentGrading(gradings);
+  const createdAt = clock.toIso(clock.now());
+  const next = describeNext({ current, createdAt, edited, registry: scorers });
+  if (isSameGrading(current, next)) return { grading: current, isNew: false };
+  const folder = gradingFolder(header.group, current.number);
+  const graded = { ...gradedGroupOf(header, benchmark, gradings, current.number), folder };
+  if (isGradable(current, scorers)) await writeResults(graded, { state }, stores);
+  else await copyFiles(header, current, blobs);
+  const all: Gradings = [...gradings, next];
+  await writeGradings(header.group, all, blobs);
+  return { grading: next, isNew: true };
+}
+
+/** Whether this release would give the grades of a grading. Those of the first are in the ledger. */
+function isGradable({ number, configs }: Grading, registry: ScorerRegistry): boolean {
+  if (number === 1) return true;
+  return configs.every(({ scorer, version }) => registry.get(scorer.kind)?.version === version);
+}
+
+/** Copies the current files of a group to the folder of the earlier grading that they show. */
+async function copyFiles(header: GroupHeader, grading: Grading, blobs: BlobStore): Promise<void> {
+  const from = `runs/${header.group}`;
+  const to = gradingFolder(header.group, grading.number);
+  for (const run of header.runs) {
+    const manifest = await blobs.readText(`${from}/${run}/manifest.json`);
+    if (shownGrading(manifest) !== grading.number) throw lostGrading(header.group, grading);
+  }
+  for (const key of publishedKeys(header, from)) {
+    if (!(await blobs.has(key))) throw lostGrading(header.group, grading);
+    await blobs.concat(`${to}${key.slice(from.length)}`, [key]);
+  }
+}
+
+function shownGrading(manifest: string | undefined): number | undefined {
+  const shape = z.object({ grading: z.object({ number: z.int() }) });
+  const parsed = shape.safeParse(manifest === undefined ? undefined : JSON.parse(manifest));
+  return parsed.data?.grading.number;
+}
+
+function lostGrading(group: string, { number }: Grading): ThriceError {
+  return new ThriceError({
+    code: 'unsupported',
+    message: `${group}: grading ${number} was made by scorers of other versions than this release has, and its files are not complete; write them with the release that made it ("thrice rescore ${group}"), then rescore again`,
+  });
+}
+
+function describeNext({
+  current,
+  createdAt,
+  edited,
+  registry,
+}: {
+  readonly current: Grading;
+  readonly createdAt: string;
+  readonly edited: SpecScorers | undefined;
+  readonly registry: ScorerRegistry;
+}): Grading {
+  return {
+    number: current.number + 1,
+    createdAt,
+    specSha256: edited?.specSha256 ?? current.specSha256,
+    configs: current.configs.map(({ config, scorer: earlier }) => {
+      const scorer = edited?.scorers.get(config) ?? earlier;
+      return { config, scorer, version: versionOf(scorer, registry) };
+    }),
+  };
+}
+
+function versionOf({ kind }: ScorerSpec, registry: ScorerRegistry): number {
+  const version = registry.get(kind)?.version;
+  if (version !== undefined) return version;
+  throw new ThriceError({ code: 'unsupported', message: describeUnknownKind(kind, registry) });
+}

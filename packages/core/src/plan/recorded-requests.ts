@@ -1,0 +1,98 @@
+import { readStoredQuestions } from '../cells/read-question.ts';
+import { solverInputOf } from '../cells/solver-input.ts';
+import type { Config, Lane } from '../domain/benchmark.ts';
+import { type CellStep, inRecordedOrder, type Journal, type JournalEntry } from '../domain/call.ts';
+import type { Question } from '../domain/question.ts';
+import { ThriceError } from '../errors.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import type { Ledger } from '../ports/ledger.ts';
+import type { ModelRequest } from '../ports/model-client.ts';
+import type { SolverMove, SolverRegistry, StepCall } from '../ports/solver.ts';
+import { plannedConfigs } from '../publish/graded-group.ts';
+import type { Grader } from '../scorers/grade-answer.ts';
+import { solverRegistry } from '../solvers/registry.ts';
+import type { LoadedGroup } from '../spec/load-group.ts';
+import { createSelector } from '../spec/questions/select-questions.ts';
+
+/** A recorded call and the request that it answers. */
+export interface RecordedRequest {
+  readonly step: CellStep;
+  readonly request: ModelRequest;
+  readonly entry: JournalEntry;
+}
+
+/** Where recorded requests are read from, and what solvers read recorded answers with. */
+export interface RecordedRequestStores extends Grader {
+  readonly ledger: Pick<Ledger, 'readJournal'>;
+  readonly blobs: BlobStore;
+  /** @default the built-in solvers */
+  readonly solvers?: SolverRegistry | undefined;
+}
+
+/**
+ * Lists the recorded calls of runs, each with the request that was sent for it.
+ *
+ * Requests are not recorded: the solver makes them again, from the question and the steps before.
+ *
+ * @throws {ThriceError} `store-unusable` for a config whose solver this release does not have.
+ */
+export async function* listRecordedRequests(
+  { header, benchmark }: Pick<LoadedGroup, 'header' | 'benchmark'>,
+  runs: readonly string[],
+  stores: RecordedRequestStores,
+): AsyncIterable<RecordedRequest> {
+  for (const config of plannedConfigs(header, benchmark)) {
+    const lanes = benchmark.lanes;
+    for (const run of runs) {
+      const selector = createSelector(config.select);
+      for await (const { question } of readStoredQuestions(header, stores.blobs)) {
+        if (selector.includes(question)) yield* readCell({ run, config, question, lanes }, stores);
+      }
+    }
+  }
+}
+
+async function* readCell(
+  {
+    run,
+    config,
+    question,
+    lanes,
+  }: {
+    readonly run: string;
+    readonly config: Config;
+    readonly question: Question;
+    readonly lanes: ReadonlyMap<string, Lane>;
+  },
+  { ledger, solvers = solverRegistry, ...grader }: RecordedRequestStores,
+): AsyncIterable<RecordedRequest> {
+  const key = { run, id: question.id, config: config.name };
+  const recorded = inRecordedOrder(await ledger.readJournal(key));
+  if (recorded.size === 0) return;
+  const solver = solvers.get(config.solver);
+  if (solver === undefined) throw unknownSolver(config);
+  const input = solverInputOf(config, question, grader);
+  let journal: Journal = new Map();
+  while (journal.size < recorded.size) {
+    const call = callOf(await solver.next({ ...input, journal }), recorded);
+    const entry = call && recorded.get(call.step);
+    const lane = call && lanes.get(call.request.lane);
+    if (call === undefined || entry === undefined || lane === undefined) return;
+    const { step, request } = call;
+    yield { step: { ...key, step }, request: { ...request, lane, cell: key, step }, entry };
+    journal = new Map([...journal, [step, entry]]);
+  }
+}
+
+/** The call that was made for a solver's move; undefined if none is recorded. */
+function callOf(move: SolverMove, recorded: Journal): StepCall | undefined {
+  if (move.kind === 'answer') return undefined;
+  return [move, ...(move.otherwise ?? [])].find(({ step }) => recorded.has(step));
+}
+
+function unknownSolver({ name, solver }: Config): ThriceError {
+  return new ThriceError({
+    code: 'store-unusable',
+    message: `config "${name}": expected a solver of this release, received "${solver}"`,
+  });
+}
