@@ -29,6 +29,8 @@ const stackSchema = z.looseObject({
     }),
   ),
 });
+const directoryItemSchema = z.looseObject({ payload: z.object({ S: z.string() }) });
+const directorySchema = z.looseObject({ laneConcurrency: z.record(z.string(), z.int()) });
 type Resource = z.infer<typeof stackSchema>['resources'][number];
 
 /** The changeable settings of a function. */
@@ -120,6 +122,10 @@ export function changeStack(
     const isOfQueue = ({ inputs }: Resource) =>
       String(inputs['eventSourceArn']).endsWith(`:${String(queue['name'])}`);
     const { maximumConcurrency, batchSize } = change;
+    if (maximumConcurrency !== undefined && name.startsWith('Lane')) {
+      const directory = find('aws:dynamodb/tableItem:TableItem', () => true, 'directory');
+      changeDirectory(directory, name.slice('Lane'.length).toLowerCase(), maximumConcurrency);
+    }
     if (maximumConcurrency === 0)
       changed.resources = changed.resources.filter((resource) => !isOfQueue(resource));
     if (maximumConcurrency === 0 || (maximumConcurrency ?? batchSize) === undefined) continue;
@@ -149,6 +155,15 @@ function changeQueue(inputs: Inputs, { visibilitySeconds, maxReceiveCount }: Que
 function changeMapping(inputs: Inputs, { maximumConcurrency, batchSize }: QueueChange): void {
   set(inputs, 'batchSize', batchSize);
   if (maximumConcurrency !== undefined) inputs['scalingConfig'] = { maximumConcurrency };
+}
+
+/** Changes the calls in flight of a lane in the directory, which commands read. */
+function changeDirectory(inputs: Inputs, lane: string, concurrency: number): void {
+  const item = directoryItemSchema.parse(JSON.parse(z.string().parse(inputs['item'])));
+  const directory = directorySchema.parse(JSON.parse(item.payload.S));
+  directory.laneConcurrency[lane] = concurrency;
+  const payload = { S: JSON.stringify(directory) };
+  inputs['item'] = JSON.stringify({ ...item, payload });
 }
 
 function set(inputs: Inputs, name: string, value: unknown): void {
