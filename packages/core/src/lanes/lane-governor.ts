@@ -15,6 +15,8 @@ const REFUSED_MS = 1_000;
 const UNKNOWN_OUTPUT_TOKENS = 1_000;
 /** How often callers that wait are asked whether they still want to, ms. */
 const ASK_MS = 1_000;
+/** The longest that a caller is sent away for, ms: the lane may be faster by then. */
+const LONGEST_AWAY_MS = 60_000;
 
 const NOT_REFUSED: SettledCall = { delayMs: 0, hasOnlyRefused: false };
 
@@ -267,7 +269,7 @@ export class LaneGovernor implements Governor {
     const untilMs = nowMs + delayMs;
     if (untilMs > (lane.wait?.untilMs ?? 0))
       lane.wait = { untilMs, until: clock.toIso(clock.now() + delayMs), reason };
-    const onlyRefusedMs = lane.limiter.limitOf(model, nowMs)?.onlyRefusedMs ?? 0;
+    const onlyRefusedMs = lane.limiter.onlyRefusedMs(model, nowMs);
     return { delayMs, hasOnlyRefused: onlyRefusedMs >= limits.longestHoldMs };
   }
 
@@ -282,19 +284,22 @@ export class LaneGovernor implements Governor {
     const call = expectedCall(request, lane);
     const waitMs =
       lane.limiter.waitMs(call, clock.monotonicMs()) + before * lane.limiter.intervalMs(call.model);
-    if (!Number.isFinite(waitMs) || (waitMs <= longestWaitMs && request.canWait(waitMs))) return;
-    end({ kind: 'too-long', waitMs: waitMs * (0.5 + random()) });
+    // The first reading of the record is no wait for the lane.
+    if (waitMs <= 0 || !Number.isFinite(waitMs)) return;
+    if (waitMs <= longestWaitMs && request.canWait(waitMs)) return;
+    end({ kind: 'too-long', waitMs: Math.min(LONGEST_AWAY_MS, waitMs) * (0.5 + random()) });
   }
 
   #setAlarm(nowMs: number, waitMs: number): void {
-    const atMs = nowMs + waitMs;
+    // A clock may not be able to pass less than that.
+    const atMs = nowMs + Math.max(1, waitMs);
     if (atMs === (this.#alarm?.atMs ?? Number.POSITIVE_INFINITY)) return;
     this.#alarm?.cancel.abort();
     this.#alarm = undefined;
     if (waitMs === Number.POSITIVE_INFINITY) return;
     const alarm = { atMs, cancel: new AbortController() };
     this.#alarm = alarm;
-    void this.#init.clock.sleep(waitMs, alarm.cancel.signal).then(() => {
+    void this.#init.clock.sleep(atMs - nowMs, alarm.cancel.signal).then(() => {
       if (this.#alarm !== alarm) return;
       this.#alarm = undefined;
       this.#serve();

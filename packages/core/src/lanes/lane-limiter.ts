@@ -64,6 +64,8 @@ export class LaneLimiter {
   readonly #tokens: PermitBucket;
   /** Those of the spec whose call was the last. */
   #specLimits = NO_LIMITS;
+  /** Whether the spec limits the calls in flight, which processes share. */
+  #isShared = false;
   #known: Reading | undefined;
   #isSyncing = false;
   #retryAtMs = Number.NEGATIVE_INFINITY;
@@ -103,8 +105,21 @@ export class LaneLimiter {
       : tokensPerMinute / requestsPerMinute;
   }
 
-  /** Of the calls in flight that the lane allows at most, those that this process may have: at least one. */
+  /** How long a model has done nothing but refuse, as far as is known, ms. */
+  onlyRefusedMs(model: string, nowMs: number): number {
+    const hasAnswered = this.#useOf(model).answered > 0;
+    return hasAnswered ? 0 : (this.limitOf(model, nowMs)?.onlyRefusedMs ?? 0);
+  }
+
+  /**
+   * Of the calls in flight that the lane allows at most, those that this process may have: at least one, but none before the
+   * others can know of it.
+   */
   partOfConcurrency(maxConcurrency: number): number {
+    this.#isShared = true;
+    const state = this.#known?.state;
+    const isNew = state !== undefined && this.#checkIns.length === 0;
+    if (isNew && Math.max(state.workers.count, state.window.count) > 0) return 0;
     return Math.max(1, Math.floor(maxConcurrency * this.#part));
   }
 
@@ -199,7 +214,7 @@ export class LaneLimiter {
   /** Whether other processes have to know of this one. */
   get #hasNews(): boolean {
     const { requestsPerMinute, tokensPerMinute } = this.#specLimits;
-    if (requestsPerMinute !== null || tokensPerMinute !== null) return true;
+    if (this.#isShared || requestsPerMinute !== null || tokensPerMinute !== null) return true;
     return [...this.#models].some(([name, use]) => this.#isReported(name, use));
   }
 
