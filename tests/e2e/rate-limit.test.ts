@@ -7,11 +7,11 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const PER_SECOND = 40;
-/** Enough that cells are left when the pace has been measured. */
-const CELL_COUNT = 1_400;
-/** How long a run may take to find its pace, ms. */
-const FIND_PACE_MS = 10_000;
-/** How long its pace is then measured, ms. */
+/** Enough that cells are left when the rate has been measured. */
+const CELL_COUNT = 1_600;
+/** How long a run may take to find its rate, ms. */
+const FIND_RATE_MS = 20_000;
+/** How long its rate is then measured, ms. */
 const WATCH_MS = 12_000;
 
 describe('a lane with a rate limit', () => {
@@ -26,7 +26,7 @@ describe('a lane with a rate limit', () => {
       });
       await waitUntil('it is refused', () => server.stats().refusedCount > 0);
 
-      await wait(FIND_PACE_MS);
+      await wait(FIND_RATE_MS);
       server.resetStats();
       await wait(WATCH_MS);
       const { usedRatio } = server.stats();

@@ -117,10 +117,16 @@ export class LaneLimiter {
    */
   partOfConcurrency(maxConcurrency: number): number {
     this.#isShared = true;
-    const state = this.#known?.state;
-    const isNew = state !== undefined && this.#checkIns.length === 0;
-    if (isNew && Math.max(state.workers.count, state.window.count) > 0) return 0;
+    if (this.#hasToDrain) return 0;
     return Math.max(1, Math.floor(maxConcurrency * this.#part));
+  }
+
+  /** Whether others have calls in flight that they made before they knew of this process. */
+  get #hasToDrain(): boolean {
+    const state = this.#known?.state;
+    if (state === undefined || this.#checkIns.some(({ no }) => no < state.window.no)) return false;
+    const own = this.#hasReportedIn(state.window.no) ? 1 : 0;
+    return state.workers.count + state.window.count - own > 0;
   }
 
   /** How long a call has to wait at least, ms; infinite until the lane's record has been read. */
