@@ -116,8 +116,10 @@ describe('a server with a hidden limit', () => {
       found.map((minutes) => useOf(minutes.slice(1, 3), before, unit)),
       found.map((minutes) => useOf(minutes.slice(5), after, unit)),
     ];
-    for (const each of uses) {
-      expect(median(each.map(({ usedRatio }) => usedRatio))).toBeGreaterThan(0.85);
+    // Few workers find slowly that a small limit has been raised.
+    const least = [0.85, after > before ? 0.7 : 0.85];
+    for (const [index, each] of uses.entries()) {
+      expect(median(each.map(({ usedRatio }) => usedRatio))).toBeGreaterThan(least[index] ?? 1);
       expect(median(each.map(({ refusedRatio }) => refusedRatio))).toBeLessThan(0.05);
     }
   });

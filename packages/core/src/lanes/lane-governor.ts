@@ -15,6 +15,8 @@ const REFUSED_MS = 1_000;
 const UNKNOWN_OUTPUT_TOKENS = 1_000;
 /** How often callers that wait are asked whether they still want to, ms. */
 const ASK_MS = 1_000;
+/** No vendor takes so long to refuse a call, ms. */
+const ACCEPTED_MS = 60_000;
 /** The longest that a caller is sent away for, ms: the lane may be faster by then. */
 const LONGEST_AWAY_MS = 60_000;
 
@@ -42,6 +44,12 @@ export interface GovernorInit {
   readonly accountOf?: (lane: string) => string;
 }
 
+/** A call in flight. */
+interface SentCall extends ExpectedCall {
+  /** Monotonic. */
+  readonly sentAtMs: number;
+}
+
 /** A lane as this process uses it. */
 interface LaneUse {
   readonly name: string;
@@ -49,7 +57,8 @@ interface LaneUse {
   readonly usage: MeanTokens;
   /** Those that wait, by model, in order. */
   readonly queues: Map<string, Set<Waiter>>;
-  inUse: number;
+  /** The calls in flight. */
+  readonly sent: Set<SentCall>;
   /** The latest time until which a refused cell waits, monotonic, and why; undefined since the last answer. */
   wait: { readonly untilMs: number; readonly until: string; readonly reason: string } | undefined;
 }
@@ -102,10 +111,12 @@ export class LaneGovernor implements Governor {
   /** The lanes that make no calls for now because their vendor refused some. */
   get laneWaits(): readonly LaneWait[] {
     const nowMs = this.#init.clock.monotonicMs();
-    return [...this.#lanes.values()].flatMap(({ name, wait, inUse, queues }) => {
-      if (wait === undefined || wait.untilMs <= nowMs || inUse > 0) return [];
-      const isWaiting = [...queues.values()].every(({ size }) => size === 0);
-      return isWaiting ? [{ breakerKey: name, until: wait.until, reason: wait.reason }] : [];
+    return [...this.#lanes.values()].flatMap(({ name, wait, sent, queues }) => {
+      if (wait === undefined || wait.untilMs <= nowMs || sent.size > 0) return [];
+      const areHeldUp = [...queues].every(
+        ([model, { size }]) => size === 0 || this.heldUpCount(name, model) > 0,
+      );
+      return areHeldUp ? [{ breakerKey: name, until: wait.until, reason: wait.reason }] : [];
     });
   }
 
@@ -159,7 +170,14 @@ export class LaneGovernor implements Governor {
     const account = accountOf?.(name) ?? name;
     const limiter = new LaneLimiter({ account, states, clock, random });
     const usage = new MeanTokens();
-    const lane = { name, limiter, usage, queues: new Map(), inUse: 0, wait: undefined };
+    const lane = {
+      name,
+      limiter,
+      usage,
+      queues: new Map(),
+      sent: new Set<SentCall>(),
+      wait: undefined,
+    };
     this.#lanes.set(name, lane);
     return lane;
   }
@@ -228,19 +246,20 @@ export class LaneGovernor implements Governor {
 
   /** How long a caller has to wait for its lane at least, ms. */
   #waitMs(lane: LaneUse, { request }: Waiter, nowMs: number): number {
-    const { limiter, inUse } = lane;
+    const { limiter, sent } = lane;
     const { maxConcurrency } = request;
     const waitMs = limiter.waitMs(expectedCall(request, lane), nowMs);
-    const isFull = maxConcurrency !== null && inUse >= limiter.partOfConcurrency(maxConcurrency);
+    const isFull =
+      maxConcurrency !== null && sent.size >= limiter.partOfConcurrency(maxConcurrency);
     if (waitMs > 0 || isFull) limiter.noteWaiting();
     return isFull ? Number.POSITIVE_INFINITY : waitMs;
   }
 
   #start({ lane, waiter }: Candidate, nowMs: number): void {
     const { request, sinceMs, end } = waiter;
-    const call = expectedCall(request, lane);
+    const call: SentCall = { ...expectedCall(request, lane), sentAtMs: nowMs };
     lane.limiter.take(call);
-    lane.inUse += 1;
+    lane.sent.add(call);
     this.#inUseCount += 1;
     let isSettled = false;
     const settle = (callEnd: CallEnd) => {
@@ -252,11 +271,11 @@ export class LaneGovernor implements Governor {
     end({ kind: 'granted', permit: { waitMs: Math.round(nowMs - sinceMs), settle } });
   }
 
-  #settle(lane: LaneUse, call: ExpectedCall, end: CallEnd): SettledCall {
+  #settle(lane: LaneUse, call: SentCall, end: CallEnd): SettledCall {
     lane.limiter.settle(call, end);
     if (end.kind === 'answered') lane.wait = undefined;
+    lane.sent.delete(call);
     const settled = end.kind === 'refused' ? this.#refuse(lane, call, end) : NOT_REFUSED;
-    lane.inUse -= 1;
     this.#inUseCount -= 1;
     this.#serve();
     return settled;
@@ -269,12 +288,16 @@ export class LaneGovernor implements Governor {
     const untilMs = nowMs + delayMs;
     if (untilMs > (lane.wait?.untilMs ?? 0))
       lane.wait = { untilMs, until: clock.toIso(clock.now() + delayMs), reason };
-    const onlyRefusedMs = lane.limiter.onlyRefusedMs(model, nowMs);
+    // A call that has been in flight for so long has been accepted.
+    const isAccepted = [...lane.sent].some(
+      (call) => call.model === model && nowMs - call.sentAtMs > ACCEPTED_MS,
+    );
+    const onlyRefusedMs = isAccepted ? 0 : lane.limiter.onlyRefusedMs(model, nowMs);
     return { delayMs, hasOnlyRefused: onlyRefusedMs >= limits.longestHoldMs };
   }
 
   /** Asks a caller whether it still wants to wait. */
-  #ask(lane: LaneUse, waiter: Waiter, before: number): void {
+  #ask(lane: LaneUse, waiter: Waiter, aheadCount: number): void {
     const { longestWaitMs = Number.POSITIVE_INFINITY, random, clock } = this.#init;
     const { request, end } = waiter;
     if (request.isObsolete()) {
@@ -282,10 +305,13 @@ export class LaneGovernor implements Governor {
       return;
     }
     const call = expectedCall(request, lane);
-    const waitMs =
-      lane.limiter.waitMs(call, clock.monotonicMs()) + before * lane.limiter.intervalMs(call.model);
-    // The first reading of the record is no wait for the lane.
-    if (waitMs <= 0 || !Number.isFinite(waitMs)) return;
+    const nowMs = clock.monotonicMs();
+    const ownMs = lane.limiter.waitMs(call, nowMs);
+    // A caller that need not wait goes next; one whose lane cannot be read has waited for as long as it has.
+    if (ownMs <= 0) return;
+    const waitMs = Number.isFinite(ownMs)
+      ? ownMs + aheadCount * lane.limiter.intervalMs(call.model)
+      : nowMs - waiter.sinceMs;
     if (waitMs <= longestWaitMs && request.canWait(waitMs)) return;
     end({ kind: 'too-long', waitMs: Math.min(LONGEST_AWAY_MS, waitMs) * (0.5 + random()) });
   }
@@ -324,12 +350,12 @@ function expectedCall(request: PermitRequest, { usage, limiter }: LaneUse): Expe
 }
 
 /** Whether calls of this process are in flight on a lane, or wait for it. */
-function isUsed({ inUse, queues }: LaneUse): boolean {
-  return inUse > 0 || [...queues.values()].some(({ size }) => size > 0);
+function isUsed({ sent, queues }: LaneUse): boolean {
+  return sent.size > 0 || [...queues.values()].some(({ size }) => size > 0);
 }
 
 function isBefore(left: Candidate, right: Candidate): boolean {
-  const byUse = left.lane.inUse - right.lane.inUse;
+  const byUse = left.lane.sent.size - right.lane.sent.size;
   return byUse === 0 ? left.waiter.sinceMs < right.waiter.sinceMs : byUse < 0;
 }
 

@@ -13,8 +13,8 @@ const READ_MS = 1_000;
 /** After so many refusals in a row, calls are so far apart, ms, until one is answered: a record learns in seconds. */
 const REFUSED_IN_ROW = 10;
 const REFUSED_INTERVAL_MS = 250;
-/** How often a report is tried again that meets another one. */
-const WRITES = 3;
+/** A report covers so many windows at most: what came before, the process was idle. */
+const COUNTED_WINDOWS = 1.5;
 const NO_LIMITS: RateLimits = { requestsPerMinute: null, tokensPerMinute: null };
 
 /** A call that needs a permit, with the tokens that it is expected to take. */
@@ -229,11 +229,11 @@ export class LaneLimiter {
     this.#isSyncing = true;
     try {
       this.note(await this.#states.read(this.#account), this.#clock.monotonicMs());
-      for (let writes = 0; writes < WRITES && this.#reportAtMs() <= this.#clock.monotonicMs(); ) {
-        writes += 1;
-        if (!(await this.#report()))
-          this.note(await this.#states.read(this.#account), this.#clock.monotonicMs());
-      }
+      const nowMs = this.#clock.monotonicMs();
+      if (this.#reportAtMs() > nowMs || (await this.#report())) return;
+      // Another process was first: not all try again at the same time.
+      const state = this.#known?.state ?? unknownLane(this.#account, 0);
+      this.#retryAtMs = nowMs + (this.#random() * windowMs(state)) / 8;
     } catch {
       this.#retryAtMs = this.#clock.monotonicMs() + READ_MS;
     } finally {
@@ -284,7 +284,7 @@ export class LaneLimiter {
     const nowMs = this.#clock.now();
     const existing = state ?? unknownLane(this.#account, nowMs);
     const isCheckIn = !this.#hasReportedIn(existing.window.no);
-    const report = this.#createReport(isCheckIn);
+    const report = this.#createReport(isCheckIn, windowMs(existing));
     const elapsedMs = state === undefined ? 0 : this.#elapsedMs(this.#clock.monotonicMs());
     const next = afterReport(existing, report, { elapsedMs, nowMs });
     if (!(await this.#states.replace(this.#account, state, next))) return false;
@@ -300,13 +300,13 @@ export class LaneLimiter {
     return true;
   }
 
-  #createReport(isCheckIn: boolean): LaneReport {
+  #createReport(isCheckIn: boolean, windowLengthMs: number): LaneReport {
     const nowMs = this.#clock.monotonicMs();
     const models = [...this.#models]
       .filter(([name, use]) => this.#isReported(name, use))
       .map(([name, use]): readonly [string, ModelReport] => {
         const { answered, sent, refused, usedTokens: tokens, retryAfterMs, reason, stated } = use;
-        const countedMs = nowMs - use.sinceMs;
+        const countedMs = Math.min(nowMs - use.sinceMs, COUNTED_WINDOWS * windowLengthMs);
         return [name, { answered, sent, refused, tokens, countedMs, retryAfterMs, reason, stated }];
       });
     return {
@@ -343,10 +343,10 @@ export class LaneLimiter {
   #forget({ models }: LaneReport): void {
     const nowMs = this.#clock.monotonicMs();
     const less = (count: number, reported: number) => Math.max(0, count - reported);
-    for (const [name, { answered, sent, refused, tokens, countedMs }] of models) {
+    for (const [name, { answered, sent, refused, tokens }] of models) {
       const use = this.#useOf(name);
       // A reading may have dropped some of it meanwhile.
-      use.sinceMs = Math.min(nowMs, use.sinceMs + countedMs);
+      use.sinceMs = nowMs;
       use.answered = less(use.answered, answered);
       use.sent = less(use.sent, sent);
       use.refused = less(use.refused, refused);

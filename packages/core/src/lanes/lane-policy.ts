@@ -82,6 +82,8 @@ function stateAfter(state: LaneState, elapsedMs: number): LaneState {
 /** What is known of a model after so long. */
 export function limitAfter(model: ModelLimit, elapsedMs: number): ModelLimit {
   const chanceAgeMs = model.chanceAgeMs + elapsedMs;
+  // After a pause, nobody knows what it would have answered.
+  const isRefusing = model.onlyRefusedMs > 0 && elapsedMs < 2 * MINUTE_MS;
   return {
     ...model,
     risingMs: model.cut === null ? model.risingMs + elapsedMs : 0,
@@ -89,7 +91,7 @@ export function limitAfter(model: ModelLimit, elapsedMs: number): ModelLimit {
     // Found out again from time to time: it may have been a limit.
     chanceRatio: chanceAgeMs < FORGET_MS ? model.chanceRatio : 0,
     chanceAgeMs,
-    onlyRefusedMs: model.onlyRefusedMs > 0 ? model.onlyRefusedMs + elapsedMs : 0,
+    onlyRefusedMs: isRefusing ? model.onlyRefusedMs + elapsedMs : 0,
     holdMs: Math.max(0, model.holdMs - elapsedMs),
   };
 }
@@ -185,8 +187,11 @@ export function afterReport(
   return window.ageMs < windowMs(state) ? next : nextWindow(next);
 }
 
-function withReport(model: ModelLimit, report: ModelReport): ModelLimit {
+function withReport(existing: ModelLimit, report: ModelReport): ModelLimit {
   const { answered, sent, refused, tokens, countedMs, retryAfterMs, reason, stated } = report;
+  // No limit a minute refuses everything for longer than one: what was learned meanwhile is not about a limit.
+  const isBack = answered > 0 && existing.onlyRefusedMs > MINUTE_MS;
+  const model = isBack ? { ...NO_LIMIT, windowMs: existing.windowMs } : existing;
   return {
     ...model,
     sent: model.sent + sent,
@@ -198,8 +203,8 @@ function withReport(model: ModelLimit, report: ModelReport): ModelLimit {
     onlyRefusedMs: answered > 0 ? 0 : Math.max(reason === null ? 0 : 1, model.onlyRefusedMs),
     retryAfterMs: Math.max(model.retryAfterMs, retryAfterMs),
     stated: {
-      requestsPerMinute: stated.requestsPerMinute ?? model.stated.requestsPerMinute,
-      tokensPerMinute: stated.tokensPerMinute ?? model.stated.tokensPerMinute,
+      requestsPerMinute: stated.requestsPerMinute ?? existing.stated.requestsPerMinute,
+      tokensPerMinute: stated.tokensPerMinute ?? existing.stated.tokensPerMinute,
     },
     reason: reason ?? model.reason,
   };
@@ -233,7 +238,9 @@ function held(model: ModelLimit, ageMs: number): ModelLimit {
 function judged(model: ModelLimit, workerCount: number): ModelLimit {
   const { cut, isKnown, sent, refused, chanceRatio } = model;
   if (!isKnown) return { ...uncounted(model), isKnown: true };
-  const refusedRatio = sent === 0 ? 0 : Math.min(1, refused / sent);
+  // Where nothing is answered, no rate can be measured.
+  if (refused > 0 && refused >= sent) return uncounted(model);
+  const refusedRatio = sent === 0 ? 0 : refused / sent;
   const cutAgain = (from: ModelLimit) => cutRate(from, refusedRatio, workerCount);
   if (cut === null) return isTolerated(model) ? tolerated(model, refusedRatio) : cutAgain(model);
   if (Math.max(refused, sent * cut.refusedRatio) < CERTAIN_REFUSALS) return model;
@@ -286,7 +293,7 @@ function cutRate(model: ModelLimit, refusedRatio: number, workerCount: number): 
   const perCall = answered < CERTAIN_REFUSALS ? null : tokens / answered;
   const tokensPerMinute = perCall === null || perCall === 0 ? null : requestsPerMinute * perCall;
   const rateBefore = model.cut === null ? before : model.cut.rateBefore;
-  // One that the floor has kept from its depth shows nothing.
+  // A cut that the floor has limited proves nothing.
   const isReal = requestsPerMinute <= possible;
   const cut = { rateBefore, count: (model.cut?.count ?? 0) + (isReal ? 1 : 0), refusedRatio };
   const rate = { requestsPerMinute, tokensPerMinute };

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 export class PermitBucket {
   readonly #startRatio: number;
   #perMinute: number | null = null;
-  /** What the call that was asked for last uses, and the largest. */
+  /** What the call that was asked for last uses, and the largest of late. */
   #amount = 1;
   #largestAmount = 1;
   #level = 0;
@@ -33,7 +33,7 @@ export class PermitBucket {
     this.#filledAtMs = nowMs;
     this.#perMinute = perMinute;
     this.#amount = amount;
-    this.#largestAmount = Math.max(this.#largestAmount, amount);
+    this.#largestAmount = Math.max(0.999 * this.#largestAmount, amount);
     const burst = BURST_CALLS * this.#largestAmount;
     const capacity = Math.max(burst, ((perMinute ?? 0) * BURST_MS) / MINUTE_MS);
     this.#level = isNew ? this.#startRatio * amount : Math.min(capacity, this.#level + gained);

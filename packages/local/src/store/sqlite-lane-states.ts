@@ -37,7 +37,8 @@ export class SqliteLaneStates implements LaneStates {
 
   #read(lane: string): LaneState | undefined {
     const row = this.#sql.select.get(lane);
-    return row === undefined ? undefined : laneStateSchema.parse(JSON.parse(String(row['state'])));
+    // A record that cannot be read is forgotten: it is learned again in a minute.
+    return row && laneStateSchema.safeParse(JSON.parse(String(row['state']))).data;
   }
 }
 
