@@ -236,7 +236,13 @@ describe('commands against a stage', () => {
     await waitUntil('some cells are answered', () => simulator.stats().okCount === 3);
 
     const shown = await thriceIn(cloud, cwd, 'stage');
-    const asJson = await thriceIn(cloud, cwd, 'stage', '--json');
+    let asJson = await thriceIn(cloud, cwd, 'stage', '--json');
+    // The age of a message is in whole seconds.
+    await waitUntil('the oldest message has an age', async () => {
+      asJson = await thriceIn(cloud, cwd, 'stage', '--json');
+      const { lanes: listed } = overviewSchema.parse(JSON.parse(asJson.stdout));
+      return (listed.find(({ name }) => name === 'sim')?.oldestSeconds ?? 0) > 0;
+    });
     clock.release();
     const watched = await thriceIn(cloud, cwd, 'status', group, '--watch');
 
