@@ -52,7 +52,9 @@ describe('a stage', () => {
   const cloud = shareCloud({ changes: stageChanges, machine: { OPENAI_API_KEY: 'none' } });
 
   it('asks for each answer once although every message is delivered twice and out of order', async () => {
-    await using simulator = await startSimulator();
+    // So that the second message of a cell comes while the first is processed.
+    const models = { '*': { accuracy: 1, latencyMs: { fixed: 300 } } };
+    await using simulator = await startSimulator({ behaviour: { seed: 1, models } });
     const files = stageBenchmark({ url: simulator.url, questionCount: QUESTIONS });
     await using folder = await temporaryFolder(files);
     cloud.intercept = everythingTwice;
