@@ -253,7 +253,9 @@ describe('commands against a stage', () => {
     const lane = lanes.find(({ name }) => name === 'sim');
     expect(lane?.waiting).toBeGreaterThan(0);
     expect(lane?.oldestSeconds).toBeGreaterThan(0);
-    expect(groups).toMatchObject([{ group, cells: 60 }]);
+    // The cloud is shared: other groups may be at work.
+    const own = groups.filter(({ group: name }) => name === group);
+    expect(own).toMatchObject([{ group, cells: 60 }]);
     expect(code.isSame).toBe(true);
   });
 
