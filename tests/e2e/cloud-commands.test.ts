@@ -236,12 +236,14 @@ describe('commands against a stage', () => {
     await waitUntil('some cells are answered', () => simulator.stats().okCount === 3);
 
     const shown = await thriceIn(cloud, cwd, 'stage');
-    let asJson = await thriceIn(cloud, cwd, 'stage', '--json');
-    // The age of a message is in whole seconds.
-    await waitUntil('the oldest message has an age', async () => {
+    let asJson = shown;
+    // The age of a message is in whole seconds, and earlier groups leave the list with the next tick.
+    await waitUntilShown('the group is alone and its oldest message has an age', async () => {
       asJson = await thriceIn(cloud, cwd, 'stage', '--json');
-      const { lanes: listed } = overviewSchema.parse(JSON.parse(asJson.stdout));
-      return (listed.find(({ name }) => name === 'sim')?.oldestSeconds ?? 0) > 0;
+      const { lanes: listed, groups: active } = overviewSchema.parse(JSON.parse(asJson.stdout));
+      return (
+        active.length === 1 && (listed.find(({ name }) => name === 'sim')?.oldestSeconds ?? 0) > 0
+      );
     });
     clock.release();
     const watched = await thriceIn(cloud, cwd, 'status', group, '--watch');
