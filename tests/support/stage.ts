@@ -11,6 +11,7 @@ import {
   S3BlobStore,
   SqsGroupRequests,
   SqsTaskQueue,
+  type Stage,
 } from '@thrice/aws';
 import type { CellRow } from '@thrice/core';
 import { systemClock } from '@thrice/local';
@@ -75,26 +76,38 @@ export async function listMessages(
   };
 }
 
+/** What a stage consists of, and a client of its queues. */
+export interface OpenedStage extends Disposable {
+  readonly stage: Stage;
+  readonly sqs: SQSClient;
+}
+
+/** Finds the stage that a cloud has. */
+export async function openStage(cloud: Cloud): Promise<OpenedStage> {
+  const clients = openClients(cloud);
+  const stage = await findStage(clients.dynamo, 'local');
+  return { stage, sqs: clients.sqs, [Symbol.dispose]: () => clients[Symbol.dispose]() };
+}
+
 /** Sends raw message bodies to a lane's queue. */
 export async function sendRaw(
   cloud: Cloud,
   lane: string,
   bodies: readonly string[],
 ): Promise<void> {
-  using clients = openClients(cloud);
-  const { laneQueueUrls } = await findStage(clients.dynamo, 'local');
+  using opened = await openStage(cloud);
+  const QueueUrl = opened.stage.laneQueueUrls[lane];
   for (const MessageBody of bodies) {
-    await clients.sqs.send(new SendMessageCommand({ QueueUrl: laneQueueUrls[lane], MessageBody }));
+    await opened.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody }));
   }
 }
 
 /** Counts the messages in a lane's queue, whatever their state. */
 export async function countTasks(cloud: Cloud, lane: string): Promise<number> {
-  using clients = openClients(cloud);
-  const { laneQueueUrls } = await findStage(clients.dynamo, 'local');
+  using opened = await openStage(cloud);
   const queue = new SqsTaskQueue({
-    client: clients.sqs,
-    queueUrls: new Map(Object.entries(laneQueueUrls)),
+    client: opened.sqs,
+    queueUrls: new Map(Object.entries(opened.stage.laneQueueUrls)),
     clock: systemClock,
     random: () => 0,
     onPoison: () => undefined,

@@ -151,7 +151,9 @@ describe('the emulated queue', () => {
     await using queue = await openQueue();
     await queue.send('a');
     await queue.send('b');
-    const [first, second] = await queue.receive(2);
+    // A receive returns at most as many as asked for, not always all that are there.
+    const [first] = await queue.receive(1);
+    const [second] = await queue.receive(1);
 
     const changed = queue.changeVisibility(first, 43_200);
 
