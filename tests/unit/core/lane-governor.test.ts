@@ -1,4 +1,4 @@
-import { LaneGovernor } from '@thrice/core';
+import { LaneGovernor, ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import type { Grant } from '../../../packages/core/src/ports/governor.ts';
 import { aUsage } from '../../support/builders.ts';
@@ -121,7 +121,7 @@ describe('a governor', () => {
     let failures = 3;
     states.read = async (lane) => {
       failures -= 1;
-      if (failures >= 0) throw new Error('throttled');
+      if (failures >= 0) throw new ThriceError({ code: 'store-unavailable', message: 'throttled' });
       return await read(lane);
     };
     let grant: Grant | undefined;
@@ -130,6 +130,35 @@ describe('a governor', () => {
     await clock.run(10_000);
 
     expect(grant?.kind).toBe('granted');
+  });
+
+  it('fails the call where its record cannot be used because of a bug', async () => {
+    const { clock, states, ask } = openGovernor();
+    states.read = async () => JSON.parse('{}');
+
+    const call = ask('m');
+    const failed = expect(call).rejects.toMatchObject({ code: 'invariant-violated' });
+    await clock.run(1_000);
+
+    await failed;
+  });
+
+  it('has no more in flight than the spec allows, with another process that needs only a few', async () => {
+    const { clock, states, governor } = openGovernor();
+    const other = new LaneGovernor({ states, clock, random: () => 0.5 });
+    const request = { lane: 'lab', model: 'm', limits: NO_LIMITS, maxConcurrency: 10 };
+    const rest = { inputTokens: 10, estimatedTokens: 20, canWait: () => true };
+    const { signal } = new AbortController();
+    const call = (from: LaneGovernor) =>
+      void from.grant({ ...request, ...rest, isObsolete: () => false, signal });
+    for (let no = 0; no < 3; no += 1) call(other);
+    await clock.run(10_000);
+    for (let no = 0; no < 20; no += 1) call(governor);
+
+    await clock.run(60_000);
+
+    expect(other.inUseCount).toBe(3);
+    expect(governor.inUseCount).toBe(7);
   });
 
   it('grants no more than the spec of a lane has in flight', async () => {

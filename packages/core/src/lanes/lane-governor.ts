@@ -1,6 +1,6 @@
 import type { LaneState } from '../domain/lane-state.ts';
 import type { LaneWait } from '../domain/lane-wait.ts';
-import { ThriceError } from '../errors.ts';
+import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CallEnd, Governor, Grant, PermitRequest, SettledCall } from '../ports/governor.ts';
@@ -207,10 +207,21 @@ export class LaneGovernor implements Governor {
     for (const lane of this.#lanes.values()) {
       if (!isUsed(lane)) continue;
       const { limiter } = lane;
-      if (limiter.dueAtMs <= nowMs) void limiter.sync().then(() => this.#serve());
+      if (limiter.dueAtMs <= nowMs) this.#sync(lane);
       waitMs = Math.min(waitMs, limiter.dueAtMs - nowMs);
     }
     this.#setAlarm(nowMs, waitMs);
+  }
+
+  /** Reads or writes the record of a lane. A bug there ends the callers that would wait for it. */
+  #sync(lane: LaneUse): void {
+    lane.limiter.sync().then(
+      () => this.#serve(),
+      (error: unknown) => {
+        for (const { lane: other, waiter } of this.#waiters())
+          if (other === lane) waiter.end(toThriceError(error));
+      },
+    );
   }
 
   /** Returns how long it is until another permit can be granted; a second at most while callers wait. */

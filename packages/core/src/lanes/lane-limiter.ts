@@ -1,5 +1,6 @@
 import type { Usage } from '../domain/call.ts';
 import type { LaneReport, LaneState, ModelLimit, ModelReport } from '../domain/lane-state.ts';
+import { isStoreError, toThriceError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CallEnd, PermitRequest, RateLimits } from '../ports/governor.ts';
 import type { LaneStates } from '../ports/lane-states.ts';
@@ -8,7 +9,8 @@ import { afterReport, limitAfter, partOf, rateOf, unknownLane, windowMs } from '
 import { PermitBucket } from './permit-bucket.ts';
 import { readRateLimits } from './read-rate-limits.ts';
 
-/** How often a process that uses a lane reads its record, ms. */
+/** How often a process that uses a lane reads its record: so many times in a window, but not more often than this, ms. */
+const READS_PER_WINDOW = 4;
 const READ_MS = 1_000;
 /** After so many refusals in a row, calls are so far apart, ms, until one is answered: a record learns in seconds. */
 const REFUSED_IN_ROW = 10;
@@ -64,8 +66,9 @@ export class LaneLimiter {
   readonly #tokens: PermitBucket;
   /** Those of the spec whose call was the last. */
   #specLimits = NO_LIMITS;
-  /** Whether the spec limits the calls in flight, which processes share. */
-  #isShared = false;
+  /** Calls in flight that the spec allows at most, of all processes together. */
+  #maxConcurrency = Number.POSITIVE_INFINITY;
+  #inFlightCount = 0;
   #known: Reading | undefined;
   #isSyncing = false;
   #retryAtMs = Number.NEGATIVE_INFINITY;
@@ -116,7 +119,7 @@ export class LaneLimiter {
    * others can know of it.
    */
   partOfConcurrency(maxConcurrency: number): number {
-    this.#isShared = true;
+    this.#maxConcurrency = maxConcurrency;
     if (this.#hasToDrain) return 0;
     return Math.max(1, Math.floor(maxConcurrency * this.#part));
   }
@@ -163,6 +166,7 @@ export class LaneLimiter {
     for (const bucket of [this.#requests, use.requests]) bucket.use(1);
     this.#useTokens(use, tokens);
     use.sent += 1;
+    this.#inFlightCount += 1;
     use.sentAtMs = this.#clock.monotonicMs();
   }
 
@@ -178,6 +182,7 @@ export class LaneLimiter {
   /** Notes how a call ended. */
   settle({ model, tokens }: ExpectedCall, end: CallEnd): void {
     const use = this.#useOf(model);
+    this.#inFlightCount -= 1;
     if (end.kind === 'failed') return;
     const { requestsPerMinute, tokensPerMinute } = readRateLimits(end.rateLimits);
     use.stated = {
@@ -203,8 +208,10 @@ export class LaneLimiter {
   get dueAtMs(): number {
     if (this.#isSyncing) return Number.POSITIVE_INFINITY;
     if (this.#known === undefined) return this.#retryAtMs;
-    const { readAtMs } = this.#known;
-    return Math.max(this.#retryAtMs, Math.min(readAtMs + READ_MS, this.#reportAtMs()));
+    const { state, readAtMs } = this.#known;
+    const readMs = state === undefined ? 0 : windowMs(state) / READS_PER_WINDOW;
+    const readDueMs = readAtMs + Math.max(READ_MS, readMs);
+    return Math.max(this.#retryAtMs, Math.min(readDueMs, this.#reportAtMs()));
   }
 
   /** When this process reports, monotonic; infinite where there is nothing to report. */
@@ -220,11 +227,16 @@ export class LaneLimiter {
   /** Whether other processes have to know of this one. */
   get #hasNews(): boolean {
     const { requestsPerMinute, tokensPerMinute } = this.#specLimits;
-    if (this.#isShared || requestsPerMinute !== null || tokensPerMinute !== null) return true;
+    if (
+      Number.isFinite(this.#maxConcurrency) ||
+      requestsPerMinute !== null ||
+      tokensPerMinute !== null
+    )
+      return true;
     return [...this.#models].some(([name, use]) => this.#isReported(name, use));
   }
 
-  /** Reads the record, and reports if that is due. A store that fails is asked again later. */
+  /** Reads the record, and reports if that is due. A store that is away is asked again later; throws any other error. */
   async sync(): Promise<void> {
     this.#isSyncing = true;
     try {
@@ -234,7 +246,8 @@ export class LaneLimiter {
       // Another process was first: not all try again at the same time.
       const state = this.#known?.state ?? unknownLane(this.#account, 0);
       this.#retryAtMs = nowMs + (this.#random() * windowMs(state)) / 8;
-    } catch {
+    } catch (error) {
+      if (!isStoreError(toThriceError(error))) throw error;
       this.#retryAtMs = this.#clock.monotonicMs() + READ_MS;
     } finally {
       this.#isSyncing = false;
@@ -336,7 +349,14 @@ export class LaneLimiter {
     const sent = uses.reduce((sum, use) => sum + use.sent, 0);
     const usedTokens = uses.reduce((sum, use) => sum + use.usedTokens, 0);
     const ofSpec = [ratioOf(sent, requestsPerMinute), ratioOf(usedTokens, tokensPerMinute)];
-    return Math.min(1, Math.max(...ofSpec, ...uses.map(({ ratio }) => ratio)));
+    return Math.min(
+      1,
+      Math.max(
+        this.#inFlightCount / this.#maxConcurrency,
+        ...ofSpec,
+        ...uses.map(({ ratio }) => ratio),
+      ),
+    );
   }
 
   /** Forgets what was reported; what came meanwhile is reported next. */
