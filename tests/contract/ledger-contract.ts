@@ -1067,7 +1067,7 @@ function describeGenerations(openLedger: OpenLedger): void {
         aFailedResult({
           attempts: 5,
           costUsd: 0.25,
-          calls: [aCall({ step: 'judge', costUsd: 0.25 })],
+          calls: [aCall({ purpose: 'grading', costUsd: 0.25 })],
         }),
         [],
       );
@@ -1170,7 +1170,7 @@ function describeReading(openLedger: OpenLedger): void {
       const results = [
         aCellResult({
           costUsd: 0.5,
-          calls: [aCall({ costUsd: 0.375 }), aCall({ step: 'judge', costUsd: 0.125 })],
+          calls: [aCall({ costUsd: 0.375 }), aCall({ purpose: 'grading', costUsd: 0.125 })],
         }),
         aCellResult({ score: 0.5, attempts: 3, costUsd: 0.25 }),
         aCellResult({ outcome: 'unparsed', score: 0, answer: null, reason: 'no-answer' }),

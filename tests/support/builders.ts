@@ -129,6 +129,7 @@ export function aTally(parts: Partial<Tally> = {}): Tally {
 export function aCall(parts: Partial<Call> = {}): Call {
   return {
     step: 'answer',
+    purpose: 'answering',
     lane: 'lab',
     endpoint: 'http://127.0.0.1:1800/v1',
     model: 'm',

@@ -131,6 +131,7 @@ describe('a cell', () => {
     const now = engine.clock.toIso(engine.clock.now());
     const call = {
       step: 'answer',
+      purpose: 'answering',
       lane: 'lab',
       endpoint: 'http://127.0.0.1:1800/v1',
       model: 'm',

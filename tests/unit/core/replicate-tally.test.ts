@@ -116,10 +116,12 @@ describe('the figures of a replicate', () => {
 });
 
 describe('the costs of a replicate', () => {
-  it('are added up over all calls, apart from those that judge', () => {
-    const judge = aCall({ step: 'judge', costUsd: 0.5, inputTokens: 7, outputTokens: 1 });
+  it('are added up over all calls, apart from those that grade; a judge that a solver asks is no such call', () => {
+    const judge = aCall({ step: 'judge', costUsd: 1 });
+    const graded = { step: 'judge', purpose: 'grading', costUsd: 0.5 } as const;
+    const grading = aCall({ ...graded, inputTokens: 7, outputTokens: 1 });
 
-    const figures = summarize([paid(0.25), aCellRow({ calls: [aCall({ costUsd: 1 }), judge] })]);
+    const figures = summarize([paid(0.25), aCellRow({ calls: [judge, grading] })]);
 
     expect(figures).toMatchObject({
       costUsd: 1.25,

@@ -50,10 +50,10 @@ describe('a recounted tally', () => {
     expect(counter.tallies()).toMatchObject([spent]);
   });
 
-  it('has the cost of calls that judge apart', () => {
+  it('has the cost of calls that grade apart', () => {
     const counter = new TallyCounter();
 
-    const judge = aCall({ step: 'judge', costUsd: 0.25 });
+    const judge = aCall({ purpose: 'grading', costUsd: 0.25 });
     counter.add(aCellRow({ calls: [aCall({ costUsd: 1 }), judge] }));
 
     expect(counter.tallies()).toMatchObject([{ costUsd: 1.25, wasteUsd: 0, overheadUsd: 0.25 }]);
@@ -61,7 +61,7 @@ describe('a recounted tally', () => {
 
   it('spends what the summary of the same rows does', () => {
     const aPaidCall = fc.record({
-      step: fc.constantFrom('answer', 'judge', 'probe-1'),
+      purpose: fc.constantFrom('answering' as const, 'grading' as const, 'probing' as const),
       discarded: fc.constantFrom(null, 'duplicate' as const),
       // Sums of these costs are exact in any order.
       costUsd: fc.constantFrom(null, 0, 0.25, 0.5, 3),

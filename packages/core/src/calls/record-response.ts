@@ -56,6 +56,7 @@ function describeCall(
   const usage = { ...response.usage, serviceTier };
   return {
     step,
+    purpose: 'answering',
     lane: request.lane,
     endpoint: response.endpoint,
     model: request.model,

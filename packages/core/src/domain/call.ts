@@ -68,9 +68,13 @@ export const passedOverSchema = z.strictObject({
 /** A model that did not answer, so that another was asked; see {@link passedOverSchema}. */
 export type PassedOver = z.infer<typeof passedOverSchema>;
 
+/** What a call is for: an answer, its grade, or a probe of how it is graded. */
+export const purposeSchema = z.enum(['answering', 'grading', 'probing']);
+
 /** The published facts of one paid request; unknown is null, never 0. */
 export const callSchema = z.strictObject({
   step: z.string(),
+  purpose: purposeSchema,
   lane: z.string(),
   endpoint: z.string(),
   model: z.string(),
@@ -203,16 +207,13 @@ export function totalCost(calls: readonly Call[]): number | null {
   return sumKnown(calls.map(({ costUsd }) => costUsd));
 }
 
-/**
- * What a paid call was for: to answer, to judge an answer or probe for one (overhead), or, as it turned out, for
- * nothing (waste).
- */
-export type Purpose = 'answer' | 'overhead' | 'waste';
+/** Where the cost of a call belongs: to the answer, to grading and probing (overhead), or, as it turned out, to nothing (waste). */
+export type CostKind = 'answer' | 'overhead' | 'waste';
 
-/** Returns what a call was for; by the name of its step, `judge-1` for example, it judges or probes. */
-export function purposeOf({ step, discarded }: Pick<Call, 'step' | 'discarded'>): Purpose {
+/** Returns where the cost of a call belongs. A judge that a solver asks is part of the system that answers. */
+export function costKindOf({ purpose, discarded }: Pick<Call, 'purpose' | 'discarded'>): CostKind {
   if (discarded !== null) return 'waste';
-  return /^(?:judge|probe)(?:-|$)/.test(step) ? 'overhead' : 'answer';
+  return purpose === 'answering' ? 'answer' : 'overhead';
 }
 
 /** What the calls of a result add to a tally: what is known of their cost, USD, and how many have no known cost. */
@@ -221,7 +222,7 @@ export function spendOf(calls: readonly Call[]): {
   readonly overheadUsd: number;
   readonly unpricedCalls: number;
 } {
-  const overhead = calls.filter((call) => purposeOf(call) === 'overhead');
+  const overhead = calls.filter((call) => costKindOf(call) === 'overhead');
   return {
     costUsd: knownCost(calls),
     overheadUsd: knownCost(overhead),
@@ -241,7 +242,7 @@ export function costsOf(calls: readonly Call[]): {
   readonly wasteUsd: number | null;
 } {
   const costs = { answer: new KnownSum(), overhead: new KnownSum(), waste: new KnownSum() };
-  for (const call of calls) costs[purposeOf(call)].add(call.costUsd);
+  for (const call of calls) costs[costKindOf(call)].add(call.costUsd);
   return {
     costUsd: costs.answer.value(),
     overheadUsd: costs.overhead.total(),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isAnswer, type Purpose, purposeOf } from '../domain/call.ts';
+import { type CostKind, costKindOf, isAnswer } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import { KnownSum, type KnownSumState, knownSumSchema, NO_SUM } from '../domain/known-sum.ts';
@@ -56,7 +56,7 @@ const empty: ReplicateTallyState = {
 export class ReplicateTally {
   readonly #run: string;
   readonly #counts: ReplicateTallyState['counts'];
-  readonly #costs: Readonly<Record<Purpose, KnownSum>>;
+  readonly #costs: Readonly<Record<CostKind, KnownSum>>;
   readonly #inputTokens: KnownSum;
   readonly #outputTokens: KnownSum;
   #latencies: ValueCounts | ReplicateSummary['latency'];
@@ -96,7 +96,7 @@ export class ReplicateTally {
     }
     const calls = row.calls.filter(isAnswer);
     if (calls.some(({ finishReason }) => finishReason === 'length')) this.#truncated += 1;
-    for (const call of row.calls) this.#costs[purposeOf(call)].add(call.costUsd);
+    for (const call of row.calls) this.#costs[costKindOf(call)].add(call.costUsd);
     for (const call of calls) {
       this.#inputTokens.add(call.inputTokens);
       this.#outputTokens.add(call.outputTokens);
