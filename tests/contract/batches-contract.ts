@@ -147,7 +147,7 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
       await other.endCalls([{ ...first, state: 'unanswered' }]);
 
       expect(await other.findCall(first.cell, 'answer')).toEqual(refuse(first));
-      expect(await collect(other.listWaiting(first.batchId))).toEqual([second]);
+      expect(await collect(other.listCalls(first.batchId))).toEqual([refuse(first), second]);
       const read = await other.readCalls(first.batchId, [first.callId, second.callId, 'none']);
       expect([...read.values()].map(({ state }) => state).toSorted()).toEqual([
         'refused',
@@ -180,7 +180,7 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
         batches.enter('demo', aBatchedCall({ id }), all),
       );
 
-      const listed = await collect(batches.listWaiting(entered[0]?.batchId ?? ''));
+      const listed = await collect(batches.listCalls(entered[0]?.batchId ?? ''));
 
       const callIds = listed.map(({ callId }) => callId);
       expect(callIds).toEqual(entered.map(({ callId }) => callId).toSorted());

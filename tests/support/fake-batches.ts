@@ -10,6 +10,11 @@ import type {
 
 /** The batches of groups, in memory. */
 export class FakeBatches implements Batches {
+  /** How many batches there are. */
+  get count(): number {
+    return this.#batches.size;
+  }
+
   /** Oldest first. */
   readonly #batches = new Map<string, Batch>();
   readonly #calls = new Map<string, BatchedCall>();
@@ -60,9 +65,8 @@ export class FakeBatches implements Batches {
     return new Map(wanted.map((call) => [call.callId, call]));
   }
 
-  async *listWaiting(batchId: string): AsyncIterable<WaitingCall> {
-    const calls = this.#callsOf(batchId).toSorted((a, b) => (a.callId < b.callId ? -1 : 1));
-    for (const call of calls) if (call.state === 'waiting') yield call;
+  async *listCalls(batchId: string): AsyncIterable<BatchedCall> {
+    yield* this.#callsOf(batchId).toSorted((a, b) => (a.callId < b.callId ? -1 : 1));
   }
 
   async endCalls(ended: readonly BatchedCall[]): Promise<void> {

@@ -62,7 +62,7 @@ describe('DynamoBatches', () => {
       const again = await batches.enter(GROUP, aBatchedCall({ callId: 'other' }), room);
 
       expect(again).toEqual(entered);
-      expect(await collect(batches.listWaiting(entered.batchId))).toEqual([entered]);
+      expect(await collect(batches.listCalls(entered.batchId))).toEqual([entered]);
       expect((await batches.list(GROUP)).map(({ callCount }) => callCount)).toEqual([1]);
     }
   });
@@ -79,7 +79,7 @@ describe('DynamoBatches', () => {
     await expect(batches.enter(GROUP, aBatchedCall({ id: 'q2' }), room)).rejects.toThrow();
 
     expect((await batches.list(GROUP)).map(({ callCount }) => callCount)).toEqual([2]);
-    expect(await collect(batches.listWaiting(entered.batchId))).toEqual([entered]);
+    expect(await collect(batches.listCalls(entered.batchId))).toEqual([entered]);
   });
 
   it('calls a call unanswered whose batch was gone before it was written', async () => {
@@ -132,7 +132,7 @@ describe('DynamoBatches', () => {
     const listed = await batches.list(GROUP);
     expect(listed.map(({ callCount }) => callCount)).toEqual([10, 10, 4]);
     const waiting = await Promise.all(
-      listed.map(async ({ batchId }) => (await collect(batches.listWaiting(batchId))).length),
+      listed.map(async ({ batchId }) => (await collect(batches.listCalls(batchId))).length),
     );
     expect(waiting).toEqual([10, 10, 4]);
     expect(new Set(entered.map(({ callId }) => callId)).size).toBe(ids.length);
@@ -166,7 +166,7 @@ describe('DynamoBatches', () => {
       await batches.enter(GROUP, aBatchedCall({ id: 'q2', messages }), room),
     ];
 
-    expect(await collect(batches.listWaiting(entered[0]?.batchId ?? ''))).toEqual(entered);
+    expect(await collect(batches.listCalls(entered[0]?.batchId ?? ''))).toEqual(entered);
     expect(table.blobs.texts.size).toBe(2);
   });
 });

@@ -1,3 +1,4 @@
+import { limits } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { BatchedGroup, batchSteps } from '../../support/batched-group.ts';
 
@@ -10,13 +11,14 @@ async function figuresOf(group: BatchedGroup) {
 
 describe('a group in batches whose process is killed', () => {
   it.each([false, true])(
-    'at any step of its work buys no answer twice, done: %s',
+    'at any step of its work buys no answer twice and does not stand still, done: %s',
     async (isLastCallStored) => {
       const cellCount = 2;
       let deathCount = 0;
       for (let isDead = true; isDead; deathCount += 1) {
         await using group = await BatchedGroup.open({ cellCount, batches: { seconds: 8 } });
         const death = { afterCalls: deathCount, isLastCallStored, counted: batchSteps };
+        const startMs = group.clock.monotonicMs();
 
         const first = await group.work(death);
         isDead = first === 'died';
@@ -25,6 +27,8 @@ describe('a group in batches whose process is killed', () => {
 
         const step = `step ${deathCount}`;
         expect(ending, step).toEqual({ kind: 'complete' });
+        const tookMs = group.clock.monotonicMs() - startMs;
+        expect(tookMs, step).toBeLessThan(limits.batchedDelayMs / 2);
         expect(group.billed.calls, step).toBe(cellCount);
         expect(figures, step).toMatchObject({ scored: cellCount, wasteUsd: 0 });
         expect(figures.costUsd, step).toBeCloseTo(group.livePriceUsd / 2, 10);

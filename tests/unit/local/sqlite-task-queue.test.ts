@@ -123,6 +123,23 @@ describe('SqliteTaskQueue', () => {
     expect(await queue.readBacklog()).toEqual([]);
   });
 
+  it('delivers a task at once that was woken while it was held, and only then', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const queue = stores.queueOf('ann');
+    await queue.send('lab', [aCellTask()]);
+    const [held] = (await queue.receive('lab', 1)) as [Delivery];
+
+    await stores.queueOf('bob').wake([aCellKey()]);
+    const whileHeld = await queue.receive('lab', 1);
+    await queue.release(held, 60_000);
+    const [again] = (await queue.receive('lab', 1)) as [Delivery];
+    await queue.release(again, 60_000);
+
+    expect(whileHeld).toEqual([]);
+    expect(again.task).toEqual(held.task);
+    expect(await queue.receive('lab', 1)).toEqual([]);
+  });
+
   it('makes the delayed tasks of a lane visible but not those that are held', async () => {
     using stores = openLocalStores(':memory:', new FakeClock());
     const queue = stores.queueOf('ann');

@@ -192,25 +192,20 @@ export class DynamoBatches implements Batches {
     return new Map(calls.map((call) => [call.callId, call]));
   }
 
-  async *listWaiting(batchId: string): AsyncIterable<WaitingCall> {
+  async *listCalls(batchId: string): AsyncIterable<BatchedCall> {
     let page: Attributes[] = [];
     for await (const pointer of this.#table.query(pointersOf(batchId), {})) {
       page.push(pointer);
       if (page.length < limits.pageSize) continue;
-      yield* await this.#waitingOf(batchId, page);
+      yield* await this.#pageOf(batchId, page);
       page = [];
     }
-    yield* await this.#waitingOf(batchId, page);
+    yield* await this.#pageOf(batchId, page);
   }
 
-  async #waitingOf(
-    batchId: string,
-    pointers: readonly Attributes[],
-  ): Promise<readonly WaitingCall[]> {
+  async #pageOf(batchId: string, pointers: readonly Attributes[]): Promise<readonly BatchedCall[]> {
     const calls = await this.#follow(batchId, pointers);
-    return calls
-      .flatMap((call) => (call.state === 'waiting' ? [call] : []))
-      .toSorted((left, right) => (left.callId < right.callId ? -1 : 1));
+    return calls.toSorted((left, right) => (left.callId < right.callId ? -1 : 1));
   }
 
   /** Reads the calls that a batch points to, as far as they are in it. */

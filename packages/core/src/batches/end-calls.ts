@@ -12,7 +12,9 @@ const SETTLED_AT_ONCE = 16;
 export type NoAnswer = ThriceError | 'unanswered';
 
 /**
- * Ends whatever still waits in a batch, and removes it.
+ * Ends whatever still waits in a batch, has the tasks of all calls delivered that it has not answered, and removes it.
+ *
+ * A worker that dies in between is followed by one that finds the ended calls in the batch, and has their tasks delivered.
  *
  * @param end.costUsd - Of each call; null where nobody knows.
  */
@@ -22,21 +24,21 @@ export async function endAll(
   worker: BatchWorker,
 ): Promise<undefined> {
   const { batches } = worker;
-  let page: WaitingCall[] = [];
+  let page: BatchedCall[] = [];
   let endedCount = 0;
   const endPage = async () => {
-    await mapBounded(page, SETTLED_AT_ONCE, (call) => settleBudget(call, costUsd, worker));
-    const ended = page.map((call) => withEnd(call, problem));
-    await batches.endCalls(ended);
-    await worker.wake(ended);
+    const waiting = page.flatMap((call) => (call.state === 'waiting' ? [call] : []));
+    endedCount += waiting.length;
+    await mapBounded(waiting, SETTLED_AT_ONCE, (call) => settleBudget(call, costUsd, worker));
+    await batches.endCalls(waiting.map((call) => withEnd(call, problem)));
+    await worker.wake(page);
     page = [];
   };
-  for await (const call of batches.listWaiting(batch.batchId)) {
+  for await (const call of batches.listCalls(batch.batchId)) {
     page.push(call);
-    endedCount += 1;
     if (page.length === limits.pageSize) await endPage();
   }
-  await endPage();
+  if (page.length > 0) await endPage();
   await batches.remove(batch);
   const error = problem === 'unanswered' ? undefined : problem;
   worker.observe({ kind: 'batch-ended', batch, error, unansweredCount: endedCount });

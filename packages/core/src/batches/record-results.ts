@@ -24,7 +24,10 @@ export async function recordResults(
   await recordPage(batch, page, worker);
 }
 
-/** A call is removed, or marked as ended, only once its answer is in the journal and its task is on the way. */
+/**
+ * A call is removed only once its answer is in the journal and its task is on the way. The tasks of those that have ended
+ * without an answer follow with the end of the batch.
+ */
 async function recordPage(
   batch: AcceptedBatch,
   page: readonly BatchResult[],
@@ -35,22 +38,17 @@ async function recordPage(
   const calls = await batches.readCalls(batch.batchId, ids);
   const answered: BatchedCall[] = [];
   const ended: BatchedCall[] = [];
-  const again: BatchedCall[] = [];
   await Promise.all(
     page.map(async (result) => {
       const call = calls.get(result.customId);
-      if (call === undefined) return;
-      // An earlier reader has ended it, and may have died before it delivered the task.
-      if (call.state !== 'waiting') again.push(call);
-      else {
-        const problem = await recordResult(batch, call, result, worker);
-        if (problem === undefined) answered.push(call);
-        else ended.push(withEnd(call, problem));
-      }
+      if (call?.state !== 'waiting') return;
+      const problem = await recordResult(batch, call, result, worker);
+      if (problem === undefined) answered.push(call);
+      else ended.push(withEnd(call, problem));
     }),
   );
   await batches.endCalls(ended);
-  await worker.wake([...answered, ...ended, ...again]);
+  await worker.wake(answered);
   await batches.removeCalls(answered);
 }
 

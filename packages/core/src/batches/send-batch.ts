@@ -21,8 +21,8 @@ export async function sendBatch(
   if (!(await batches.replace(closed, batch))) return undefined;
   const lane = laneOf(batch, worker);
   const requests: BatchRequest[] = [];
-  for await (const call of batches.listWaiting(batch.batchId))
-    requests.push(toBatchRequest(call, lane));
+  for await (const call of batches.listCalls(batch.batchId))
+    if (call.state === 'waiting') requests.push(toBatchRequest(call, lane));
   const { batchId } = batch;
   const startedAtMs = clock.monotonicMs();
   const sent = await worker
@@ -92,7 +92,7 @@ async function describeLost(
   { batches }: BatchWorker,
 ): Promise<LostBatch> {
   const customIds = new Set<string>();
-  for await (const { callId } of batches.listWaiting(batchId)) customIds.add(callId);
+  for await (const { callId } of batches.listCalls(batchId)) customIds.add(callId);
   const others = (await batches.list(group)).flatMap((other) =>
     other.state === 'accepted' ? [other.vendorId] : [],
   );

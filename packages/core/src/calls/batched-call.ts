@@ -55,13 +55,13 @@ export async function callInBatch(
   }
   if (lane.batch === undefined) return undefined;
   if (latest?.state === 'unanswered' && lane.batch.otherwise === 'live') return undefined;
-  return await enter(cell, call, batches);
+  return await enter(cell, call, { batches, latest });
 }
 
 async function enter(
   cell: CellAtWork,
   call: IdentifiedCall,
-  batches: Batches,
+  { batches, latest }: { readonly batches: Batches; readonly latest: BatchedCall | undefined },
 ): Promise<CallOutcome | PassedOverCall> {
   const { key, question, worker } = cell;
   const { step, request, insteadOf } = call;
@@ -70,7 +70,7 @@ async function enter(
   if (recorded !== undefined) return { kind: 'recorded', entry: recorded };
   const [breaker] = breakersFor(request, worker.openBreakers);
   if (breaker !== undefined) return { passedOver: breaker };
-  const callId = nameCall(key, step, worker);
+  const callId = nameCall(key, step, { ...worker, latest });
   const unsent = await reserveCall(cell, call, { callId, isBatched: true });
   if (unsent?.kind === 'budget-short') {
     // No end of a batch would have the task delivered.
@@ -98,14 +98,22 @@ async function enter(
   return WAITING;
 }
 
-/** Names a call in a batch: told to the vendor, so without the name of the worker, which has that of its host. */
+/**
+ * Names a call in a batch: told to the vendor, so without the name of the worker, which has that of its host.
+ *
+ * @param latest - The call of the step before, whose name no clock that is set gives it again.
+ */
 function nameCall(
   { run, config, id }: CellKey,
   step: string,
-  { clock, createDigest }: Pick<Worker, 'clock' | 'createDigest'>,
+  {
+    clock,
+    createDigest,
+    latest,
+  }: Pick<Worker, 'clock' | 'createDigest'> & { readonly latest: BatchedCall | undefined },
 ): string {
   const digest = createDigest();
-  digest.update(JSON.stringify([run, config, id, step, clock.now()]));
+  digest.update(JSON.stringify([run, config, id, step, clock.now(), latest?.callId]));
   return digest.hex();
 }
 

@@ -10,7 +10,7 @@ import type { Ledger } from '../ports/ledger.ts';
 export interface AnswerStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
-  readonly batches: Pick<Batches, 'list' | 'listWaiting'>;
+  readonly batches: Pick<Batches, 'list' | 'listCalls'>;
 }
 
 /**
@@ -41,8 +41,8 @@ async function isInBatches(
   batches: AnswerStores['batches'],
 ): Promise<boolean> {
   for (const { batchId } of await batches.list(group))
-    for await (const { cell } of batches.listWaiting(batchId))
-      if (cell.config === config) return true;
+    for await (const { cell, state } of batches.listCalls(batchId))
+      if (state === 'waiting' && cell.config === config) return true;
   return false;
 }
 

@@ -25,8 +25,8 @@ export interface Batches {
   findCall(cell: CellKey, step: string): Promise<BatchedCall | undefined>;
   /** Reads calls of a batch by their call ids, at most `limits.pageSize`. Removed ones are absent. */
   readCalls(batchId: string, callIds: readonly string[]): Promise<ReadonlyMap<string, BatchedCall>>;
-  /** Lists the calls of a batch that wait, in the order of their call ids. */
-  listWaiting(batchId: string): AsyncIterable<WaitingCall>;
+  /** Lists the calls of a batch, ended or not, in the order of their call ids. Those removed or entered anew are absent. */
+  listCalls(batchId: string): AsyncIterable<BatchedCall>;
   /** Replaces what is known of calls that wait. One that has ended, or was removed, stays as it is. */
   endCalls(ended: readonly BatchedCall[]): Promise<void>;
   /** Removes calls; one that has been entered anew since stays. */

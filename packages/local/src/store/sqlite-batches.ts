@@ -86,11 +86,11 @@ export class SqliteBatches implements Batches {
     return new Map(rows.map(parseCall).map((call) => [call.callId, call]));
   }
 
-  async *listWaiting(batchId: string): AsyncIterable<WaitingCall> {
+  async *listCalls(batchId: string): AsyncIterable<BatchedCall> {
     let last = '';
     for (;;) {
-      const page = this.#sql.selectWaiting.all(batchId, last, limits.pageSize).map(parseCall);
-      for (const call of page) if (call.state === 'waiting') yield call;
+      const page = this.#sql.selectPage.all(batchId, last, limits.pageSize).map(parseCall);
+      yield* page;
       if (page.length < limits.pageSize) return;
       last = page.at(-1)?.callId ?? '';
     }
@@ -162,8 +162,8 @@ const STATEMENTS = {
   selectCall: `SELECT call FROM batched_calls WHERE ${THIS_STEP}`,
   selectCalls: `SELECT call FROM json_each(?) AS wanted CROSS JOIN batched_calls
     ON batch_id = ? AND call_id = wanted.value`,
-  selectWaiting: `SELECT call FROM batched_calls
-    WHERE batch_id = ? AND call_id > ? AND is_waiting = 1 ORDER BY call_id LIMIT ?`,
+  selectPage: `SELECT call FROM batched_calls
+    WHERE batch_id = ? AND call_id > ? ORDER BY call_id LIMIT ?`,
   upsertCall: `INSERT INTO batched_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     batch_id = excluded.batch_id, call_id = excluded.call_id, is_waiting = excluded.is_waiting,
     call = excluded.call`,

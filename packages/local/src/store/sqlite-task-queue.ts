@@ -50,7 +50,8 @@ export interface Backlog {
  * The task queue of one group in a SQLite file that several processes share.
  *
  * A task's row: visible --receive--> held --release--> visible later; held --acknowledge--> deleted. A
- * held task becomes visible again when its lease expires and its holder is not seen at work. Waits survive a
+ * held task becomes visible again when its lease expires and its holder is not seen at work. One that is woken while it is
+ * held is visible as soon as it is released: its holder may have looked before there was anything to see. Waits survive a
  * clock that is set: set forward, it ends the delays of released tasks early; set back, it starts every wait
  * anew. Each cell has at most one task: sending another
  * has no effect unless it is of a later generation, which replaces the existing task.
@@ -169,7 +170,8 @@ export class SqliteTaskQueue implements TaskQueue {
   async release({ receipt }: Delivery, delayMs: number): Promise<void> {
     await this.#commit.write(() => {
       const nowMs = this.#clock.now();
-      this.#sql.release.run(Math.ceil(nowMs + delayMs), nowMs, ...parseReceipt(receipt));
+      const visibleAt = Math.ceil(nowMs + delayMs);
+      this.#sql.release.run(nowMs, visibleAt, nowMs, ...parseReceipt(receipt));
     });
   }
 
@@ -195,13 +197,15 @@ export class SqliteTaskQueue implements TaskQueue {
     return Number(changes);
   }
 
-  /** Cancels the delays of the tasks of cells; one that is held, or gone, stays as it is. */
+  /** Cancels the delays of the tasks of cells, and the next delay of those that are held. */
   async wake(cells: readonly CellKey[]): Promise<void> {
     if (cells.length === 0) return;
     await this.#commit.write(() => {
       const nowMs = this.#clock.now();
-      for (const { run, config, id } of cells)
+      for (const { run, config, id } of cells) {
         this.#sql.wake.run(nowMs, nowMs, run, config, id, nowMs);
+        this.#sql.wakeHeld.run(run, config, id);
+      }
     });
   }
 
@@ -230,7 +234,8 @@ const STATEMENTS = {
   lapsedHolders: `SELECT owner FROM workers
     WHERE EXISTS (SELECT 1 FROM tasks WHERE holder = workers.owner AND visible_at <= ?)`,
   keep: 'UPDATE tasks SET visible_at = ?, hidden_at = ? WHERE holder = ? AND visible_at <= ?',
-  receive: `UPDATE tasks SET visible_at = ?, hidden_at = ?, delivery = delivery + 1, holder = ?
+  receive: `UPDATE tasks SET visible_at = ?, hidden_at = ?, delivery = delivery + 1, holder = ?,
+      is_woken = 0
     WHERE task_no IN (SELECT task_no FROM tasks
       WHERE group_name = ? AND lane = ? AND visible_at <= ?
         AND run IN (SELECT value FROM json_each(coalesce(?, json_array(run))))
@@ -239,7 +244,7 @@ const STATEMENTS = {
     RETURNING task_no, delivery, run, config, id, generation, question_offset, question_length,
       (SELECT key FROM question_files WHERE question_files.file_no = tasks.file_no) AS key`,
   extend: 'UPDATE tasks SET visible_at = ?, hidden_at = ? WHERE task_no = ? AND delivery = ?',
-  release: `UPDATE tasks SET visible_at = ?, hidden_at = ?, holder = NULL
+  release: `UPDATE tasks SET visible_at = iif(is_woken, ?, ?), hidden_at = ?, holder = NULL
     WHERE task_no = ? AND delivery = ?`,
   remove: 'DELETE FROM tasks WHERE task_no = ? AND delivery = ?',
   backlog: `SELECT lane, run, config, count(*) AS count, min(visible_at) AS next_visible_at
@@ -250,6 +255,8 @@ const STATEMENTS = {
       AND (cells.outcome IN ('scored', 'unparsed') OR cells.generation >= tasks.generation))`,
   wake: `UPDATE tasks SET visible_at = ?, hidden_at = ?
     WHERE run = ? AND config = ? AND id = ? AND holder IS NULL AND visible_at > ?`,
+  wakeHeld: `UPDATE tasks SET is_woken = 1
+    WHERE run = ? AND config = ? AND id = ? AND holder IS NOT NULL`,
   makeVisible: `UPDATE tasks SET visible_at = ?, hidden_at = ?
     WHERE group_name = ? AND lane = ? AND holder IS NULL AND visible_at > ?`,
 } as const;

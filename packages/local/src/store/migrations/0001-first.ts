@@ -2,7 +2,7 @@
  * The first schema.
  *
  * `tasks` is the queue: each row is a task that is visible from `visible_at` (ms since 1970), was hidden at
- * `hidden_at` and is held by a worker while `holder` is set. `cells` has a row for each cell that was ever claimed.
+ * `hidden_at` and is held by a worker while `holder` is set; `is_woken` says that it was woken meanwhile. `cells` has a row for each cell that was ever claimed.
  * `calls` is the journal: `discarded_id` is empty for the call that answers its step, and the call's id for a
  * discarded call. `submissions` has the latest response that was asked for in the background, of each step.
  * `batches` has the batches that are not over; `batched_calls` the latest call of each step that entered one.
@@ -40,7 +40,8 @@ CREATE TABLE tasks (
   visible_at INTEGER NOT NULL,
   hidden_at INTEGER NOT NULL,
   delivery INTEGER NOT NULL DEFAULT 0,
-  holder TEXT
+  holder TEXT,
+  is_woken INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX tasks_by_cell ON tasks (run, config, id);
 CREATE INDEX tasks_by_visibility ON tasks (group_name, lane, visible_at);
