@@ -196,7 +196,7 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
         ...closed,
         state: 'announced',
         owner,
-        submittedAtMs: 5,
+        ...{ submittedAtMs: 5, polledAtMs: 5, ageMs: 0 },
       });
 
       const done = [

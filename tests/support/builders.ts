@@ -241,6 +241,8 @@ export function anAcceptedSubmission(parts: Partial<AcceptedSubmission> = {}): A
     step: 'answer',
     callId: 'worker-1 0 1',
     submittedAtMs: 0,
+    polledAtMs: 0,
+    ageMs: 0,
     waitMs: 0,
     endpoint: 'http://127.0.0.1:1800/v1',
     vendorId: 'resp_1',

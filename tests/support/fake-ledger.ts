@@ -313,8 +313,7 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
     this.#note('replaceSubmission');
     const submissions = this.#submissions.get(nameOf(key)) ?? new Map<string, Submission>();
     const stored = submissions.get(submission.step);
-    if (isSameSubmission(stored, submission)) return true;
-    if (!isSameSubmission(stored, existing)) return false;
+    if (!isSameSubmission(stored, existing)) return isSameSubmission(stored, submission);
     this.#submissions.set(nameOf(key), submissions.set(submission.step, submission));
     return true;
   }

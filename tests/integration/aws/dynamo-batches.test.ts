@@ -110,7 +110,7 @@ describe('DynamoBatches', () => {
       ...closed,
       state: 'announced',
       owner: 'late',
-      submittedAtMs: 1,
+      ...{ submittedAtMs: 1, polledAtMs: 1, ageMs: 0 },
     });
 
     expect(isAnnounced).toBe(false);

@@ -250,7 +250,8 @@ describe('thrice push', () => {
     await other.batches.enter(group, aBatchedCall(), { requestCount: 1, bytes: 1_000_000 });
     const [closed] = await other.batches.list(group);
     if (closed === undefined) throw new Error('expected a batch');
-    const sent = { state: 'announced', owner: 'worker-1', submittedAtMs: 0 } as const;
+    const times = { submittedAtMs: 0, polledAtMs: 0, ageMs: 0 };
+    const sent = { state: 'announced', owner: 'worker-1', ...times } as const;
     await other.batches.replace(closed, { ...closed, ...sent });
 
     await expect(push(stage, home)).rejects.toMatchObject({

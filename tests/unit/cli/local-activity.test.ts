@@ -152,6 +152,8 @@ describe('the activity of a group on this machine', () => {
         state: 'accepted',
         owner: 'worker-1',
         submittedAtMs: clock.now() + index,
+        polledAtMs: clock.now(),
+        ageMs: 0,
         endpoint: 'http://127.0.0.1:1/v1',
         vendorId: `batch_${index}`,
       });

@@ -91,6 +91,7 @@ describe('a call in the background', () => {
       anAcceptedSubmission({
         callId: background.callIds[0] ?? '',
         submittedAtMs: engine.clock.now(),
+        polledAtMs: engine.clock.now(),
       }),
     );
   });

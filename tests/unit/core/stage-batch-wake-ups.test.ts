@@ -49,7 +49,8 @@ async function reconcile(stage: FakeStage, turns: Turns): Promise<void> {
   if (batch?.state === 'gathering') {
     const { callId = '' } = (await batches.findCall(aCellKey(), 'answer')) ?? {};
     vendor.accepted.push({ batchId: batch.batchId, customIds: [callId] });
-    const announcement = { owner: 'reconciler', submittedAtMs: clock.now() };
+    const times = { submittedAtMs: clock.now(), polledAtMs: clock.now(), ageMs: 0 };
+    const announcement = { owner: 'reconciler', ...times };
     const named = { endpoint: 'http://127.0.0.1:1800/v1', vendorId: 'batch_1' };
     await batches.replace(batch, { ...batch, state: 'accepted', ...announcement, ...named });
   }

@@ -106,6 +106,7 @@ class Groups implements Disposable {
       batchClientFor: () => vendor,
       wake: async (ended) => await queue.wake(ended.map(({ cell }) => cell)),
       isGone: () => false,
+      roundMs: 0,
     };
     const rows = this.#stores.database.prepare('SELECT 1 FROM batches WHERE group_name = ?');
     await turns.step('send', () => rows.get(group) !== undefined);

@@ -125,7 +125,7 @@ export function parseBatch(item: Attributes | undefined): Batch | undefined {
 }
 
 /** The attributes of a batch that may be there in one state and not in another. */
-const PASSING = ['owner', 'submittedAtMs', 'endpoint', 'vendorId'];
+const PASSING = ['owner', 'submittedAtMs', 'polledAtMs', 'ageMs', 'endpoint', 'vendorId'];
 
 /** The attributes to remove when a batch takes the place of another. */
 export function passingOf(batch: Batch): readonly string[] {

@@ -1,4 +1,4 @@
-import { pollDelayMs } from '../calls/pending-response.ts';
+import { grownOlder, pollDelayMs } from '../calls/pending-response.ts';
 import type { Worker } from '../cells/worker.ts';
 import type { Batch, BatchedCall, ClosedBatch, SentBatch } from '../domain/batch.ts';
 import type { Lane } from '../domain/benchmark.ts';
@@ -20,16 +20,17 @@ export interface BatchWorker
   readonly wake: (ended: readonly BatchedCall[]) => Promise<void>;
   /** Whether a worker has ended, so that another looks after its batches. */
   readonly isGone: (owner: string) => boolean;
+  /** How much later than it is due the next step with a batch may be, ms. */
+  readonly roundMs: number;
 }
 
-/** Returns the batch as this worker's; undefined while another looks after it. */
+/** Returns the batch as this worker's, and as old as it is now; undefined while another looks after it. */
 export async function takeOver<Sent extends SentBatch>(
   batch: Sent,
-  { owner, batches, isGone }: BatchWorker,
+  { owner, batches, isGone, clock, roundMs }: BatchWorker,
 ): Promise<Sent | undefined> {
-  if (batch.owner === owner) return batch;
-  if (!isGone(batch.owner)) return undefined;
-  const own = { ...batch, owner };
+  if (batch.owner !== owner && !isGone(batch.owner)) return undefined;
+  const own = { ...grownOlder(batch, { clock, capMs: limits.batchPollCapMs, roundMs }), owner };
   return (await batches.replace(batch, own)) ? own : undefined;
 }
 
@@ -58,16 +59,12 @@ export async function postpone(
   if (error.class === 'internal') throw error;
   if (error.code === 'interrupted') return 0;
   await openBreakerFor(error, { target: batch }, worker);
-  return batchDelayMs(batch, worker, error.details.retryAfterMs);
+  return batchDelayMs(batch, error.details.retryAfterMs);
 }
 
 /** How long to wait before a batch is asked for again, ms. */
-export function batchDelayMs(
-  batch: SentBatch,
-  { clock }: BatchWorker,
-  retryAfterMs?: number,
-): number {
-  return pollDelayMs(batch, { clock, capMs: limits.batchPollCapMs, retryAfterMs });
+export function batchDelayMs(batch: SentBatch, retryAfterMs?: number): number {
+  return pollDelayMs(batch, { capMs: limits.batchPollCapMs, retryAfterMs });
 }
 
 /** The lane of a batch, as the benchmark describes it. */

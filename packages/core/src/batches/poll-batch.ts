@@ -29,10 +29,10 @@ export async function pollBatch(
   const client = worker.batchClientFor(lane);
   const ask = async () =>
     isStopping ? await client.cancel(lane, batch, signal) : await client.poll(lane, batch, signal);
-  const polled = await pollPending(batch, ask, worker.clock);
+  const polled = await pollPending(batch, ask);
   switch (polled.kind) {
     case 'pending':
-      return batchDelayMs(batch, worker);
+      return batchDelayMs(batch);
     case 'ended':
       if (polled.problem === undefined || isStopping) return await finish(batch, worker, signal);
       if (polled.problem.class === 'rate-limited')

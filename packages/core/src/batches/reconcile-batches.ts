@@ -21,6 +21,9 @@ import { cancelBatch } from './poll-batch.ts';
 /** The name under which every round looks after batches: its steps are conditional, so that two rounds do no harm. */
 const OWNER = 'reconciler';
 
+/** A round takes place once a minute, ms. */
+const ROUND_MS = 60_000;
+
 /** What the reconciler sends batches with, and records their results. */
 export interface BatchTools {
   readonly batches: Batches;
@@ -179,6 +182,7 @@ function openWorker(
         if (lane !== undefined) await queue.send(lane, calls.map(toTask));
     },
     isGone: () => false,
+    roundMs: ROUND_MS,
   };
 }
 

@@ -53,14 +53,14 @@ async function recordPage(
 }
 
 async function recordResult(
-  { submittedAtMs }: AcceptedBatch,
+  batch: AcceptedBatch,
   call: WaitingCall,
   result: BatchResult,
   worker: BatchWorker,
 ): Promise<NoAnswer | undefined> {
   switch (result.kind) {
     case 'answered':
-      return await recordAnswer(call, result.response, submittedAtMs, worker);
+      return await recordAnswer(call, result.response, batch, worker);
     case 'refused':
       await settleBudget(call, 0, worker);
       return result.error;
@@ -76,18 +76,17 @@ async function recordResult(
 /**
  * Records the answer to a call in a batch as that of a live one: in the journal, before anything acts on it.
  *
- * @param sentAtMs - When the batch was sent: what came before it is a wait.
+ * @param batch - What came before it was sent is a wait.
  * @returns Why it does not answer its step; undefined if it does.
  */
 async function recordAnswer(
   { cell, callId, place, request, insteadOf, enteredAtMs }: WaitingCall,
   answer: BatchedResponse,
-  sentAtMs: number,
+  { submittedAtMs: sentAtMs, ageMs: latencyMs }: AcceptedBatch,
   worker: BatchWorker,
 ): Promise<ThriceError | undefined> {
-  const { benchmark, ledger, clock, observe } = worker;
+  const { benchmark, ledger, observe } = worker;
   const { lane, model } = request;
-  const latencyMs = Math.max(0, clock.now() - sentAtMs);
   const response = { ...answer, latencyMs, ttftMs: null, rateLimits: {} };
   const config = benchmark.configs.find(({ name }) => name === cell.config);
   const recorded = await recordResponse(

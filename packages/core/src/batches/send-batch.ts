@@ -1,4 +1,5 @@
 import { isCertainlyUnbilled } from '../calls/is-certainly-unbilled.ts';
+import { newlySent } from '../calls/pending-response.ts';
 import { unknownBatch } from '../cells/cell-errors.ts';
 import type { AcceptedBatch, ClosedBatch, SentBatch, WaitingCall } from '../domain/batch.ts';
 import type { Lane } from '../domain/benchmark.ts';
@@ -16,7 +17,7 @@ export async function sendBatch(
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const { owner, clock, batches } = worker;
-  const announcement = { owner, submittedAtMs: clock.now() };
+  const announcement = { owner, ...newlySent(clock) };
   const batch: SentBatch = { ...closed, state: 'announced', ...announcement };
   if (!(await batches.replace(closed, batch))) return undefined;
   const lane = laneOf(batch, worker);
@@ -80,10 +81,9 @@ export async function findSubmitted(
   const lost = await describeLost(batch, worker);
   const found = await worker.batchClientFor(lane).find(lane, lost, signal).catch(toThriceError);
   if (found instanceof ThriceError) return await postpone(batch, found, worker);
-  if (found === 'unclear') return batchDelayMs(batch, worker);
+  if (found === 'unclear') return batchDelayMs(batch);
   if (found !== undefined) return await accept(batch, found, worker);
-  const ageMs = worker.clock.now() - batch.submittedAtMs;
-  if (ageMs < limits.batchSearchMs) return limits.pollBaseMs;
+  if (batch.ageMs < limits.batchSearchMs) return batchDelayMs(batch);
   return await endAll(batch, { problem: unknownBatch(batch), costUsd: null }, worker);
 }
 
@@ -107,5 +107,5 @@ async function accept(
   const accepted: AcceptedBatch = { ...batch, state: 'accepted', endpoint, vendorId };
   if (!(await worker.batches.replace(batch, accepted))) return undefined;
   worker.observe({ kind: 'batch-accepted', batch: accepted });
-  return batchDelayMs(accepted, worker);
+  return batchDelayMs(accepted);
 }

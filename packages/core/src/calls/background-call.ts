@@ -17,7 +17,10 @@ import {
   reserveCall,
   toModelRequest,
 } from './model-call.ts';
-import { pollDelayMs, pollPending } from './pending-response.ts';
+import { grownOlder, newlySent, pollDelayMs, pollPending } from './pending-response.ts';
+
+/** How soon a task that is visible again is received, ms. */
+const ROUND_MS = 1_000;
 
 /** A call whose response the vendor prepares in the background. */
 interface BackgroundCall extends PermittedCall {
@@ -58,7 +61,7 @@ async function submit(
     state: 'announced',
     step: call.step,
     callId,
-    submittedAtMs: worker.clock.now(),
+    ...newlySent(worker.clock),
     waitMs: permit.waitMs,
   };
   if (!(await replace(background, existing, announced)))
@@ -80,16 +83,16 @@ async function submit(
   return await record(background, accepted, withoutAnswer(reply, leaseLost()));
 }
 
-async function poll(
-  background: BackgroundCall,
-  submission: AcceptedSubmission,
-): Promise<CallOutcome> {
+/** @param stored - As the latest poll has left it. */
+async function poll(background: BackgroundCall, stored: AcceptedSubmission): Promise<CallOutcome> {
   const { cell, client, lane } = background;
   const { clock } = cell.worker;
+  const submission = grownOlder(stored, { clock, capMs: limits.pollCapMs, roundMs: ROUND_MS });
   const request = toModelRequest(background);
   const ask = async () => orFault(await client.poll(request, submission, cell.lease.signal));
-  const polled = await pollPending(submission, ask, clock);
-  const isLate = clock.now() - submission.submittedAtMs >= lane.timeoutMs;
+  const polled = await pollPending(submission, ask);
+  if (polled.kind !== 'ended') await replace(background, stored, submission);
+  const isLate = submission.ageMs >= lane.timeoutMs;
   switch (polled.kind) {
     case 'ended':
       return await record(background, submission, polled.response);
@@ -120,7 +123,7 @@ async function giveUp(
   const { cell, client, lane } = background;
   const request = toModelRequest(background);
   const ask = async () => orFault(await client.cancel(request, submission, cell.lease.signal));
-  const reply = await pollPending(submission, ask, cell.worker.clock);
+  const reply = await pollPending(submission, ask);
   const response = reply.kind === 'ended' ? reply.response : undefined;
   if (response !== undefined && response.fault === undefined)
     return await record(background, submission, response);
@@ -142,7 +145,7 @@ async function leave(
   cell.worker.laneHealth.noteResponse(call.request.lane, startedMs);
   reportResponse(background);
   permit.settle({ kind: 'answered', usage: UNKNOWN_USAGE, rateLimits });
-  return { kind: 'pending', delayMs: delayMs(background, submission) };
+  return { kind: 'pending', delayMs: pollDelayMs(submission, { capMs: limits.pollCapMs }) };
 }
 
 /** Ends a poll that failed, of a response that is still expected: its budget stays reserved. */
@@ -151,7 +154,11 @@ async function expectLater(
   submission: Submission,
   { code, message, details, cause }: ThriceError,
 ): Promise<FailedCall> {
-  const retryAfterMs = delayMs(background, submission, details.retryAfterMs);
+  const { retryAfterMs: askedMs } = details;
+  const retryAfterMs = pollDelayMs(submission, {
+    capMs: limits.pollCapMs,
+    retryAfterMs: askedMs,
+  });
   const error = new ThriceError({ code, message, details: { ...details, retryAfterMs }, cause });
   return { ...(await endUnpaid(background, error)), isExpected: true };
 }
@@ -163,8 +170,8 @@ async function record(
   response: ModelResponse,
 ): Promise<CallOutcome> {
   if (response.fault?.code === 'interrupted') reportStop(background);
-  const { callId, submittedAtMs: startedAtMs, waitMs, state } = submission;
-  const tookMs = Math.max(0, background.cell.worker.clock.now() - startedAtMs);
+  const { callId, submittedAtMs: startedAtMs, waitMs, state, ageMs } = submission;
+  const tookMs = ageMs + background.cell.worker.clock.monotonicMs() - background.startedMs;
   const latencyMs = state === 'accepted' ? tookMs : response.latencyMs;
   const sent = { callId, startedAtMs, waitMs };
   const ended = await endPaid(background, { ...response, latencyMs }, sent);
@@ -178,8 +185,8 @@ async function endSubmission(
   submission: Submission,
   reason: ErrorCode,
 ): Promise<void> {
-  const { schemaVersion, step, callId, submittedAtMs, waitMs } = submission;
-  const facts = { schemaVersion, step, callId, submittedAtMs, waitMs };
+  const { schemaVersion, step, callId, submittedAtMs, polledAtMs, ageMs, waitMs } = submission;
+  const facts = { schemaVersion, step, callId, submittedAtMs, polledAtMs, ageMs, waitMs };
   await replace(background, submission, { state: 'ended', ...facts, reason });
 }
 
@@ -189,12 +196,6 @@ async function replace(
   submission: Submission,
 ): Promise<boolean> {
   return await journal.persist(() => worker.ledger.replaceSubmission(key, existing, submission));
-}
-
-/** How long to wait before a response is asked for again, ms. */
-function delayMs({ cell }: BackgroundCall, submission: Submission, retryAfterMs?: number): number {
-  const { clock } = cell.worker;
-  return pollDelayMs(submission, { clock, capMs: limits.pollCapMs, retryAfterMs });
 }
 
 /** What is wrong with a body that may be whole the next time it is asked for, unless it says how the response ended. */

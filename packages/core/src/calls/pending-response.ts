@@ -1,9 +1,10 @@
+import type { AcceptedSubmission } from '../domain/submission.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** When a pending response was submitted, ms since 1970. */
-type Submitted = Readonly<Record<'submittedAtMs', number>>;
+/** What is stored of the age of a pending response. */
+type Aged = Pick<AcceptedSubmission, 'ageMs' | 'polledAtMs'>;
 
 /** Why nothing was learned about a pending response. */
 export interface FailedPoll {
@@ -15,20 +16,48 @@ export interface FailedPoll {
   readonly error: ThriceError;
 }
 
+/** The times of a response that is about to be sent. */
+export function newlySent(clock: Clock): Aged & Pick<AcceptedSubmission, 'submittedAtMs'> {
+  const nowMs = clock.now();
+  return { submittedAtMs: nowMs, polledAtMs: nowMs, ageMs: 0 };
+}
+
+/**
+ * Returns a pending response as old as it is now, for whoever is about to poll it.
+ *
+ * The time since the last poll counts only as far as that asked to wait. So it is no older than a process makes it whose
+ * clock nobody sets, whatever the clocks say of the processes that have polled it; a time in which nobody did is left out.
+ *
+ * @param roundMs - How much later than it is due a poll may be, ms.
+ */
+export function grownOlder<Pending extends Aged>(
+  pending: Pending,
+  {
+    clock,
+    capMs,
+    roundMs,
+  }: { readonly clock: Clock; readonly capMs: number; readonly roundMs: number },
+): Pending {
+  const nowMs = clock.now();
+  const dueMs = pollDelayMs(pending, { capMs });
+  const passedMs = nowMs - pending.polledAtMs;
+  const isCredible = passedMs >= 0 && passedMs < dueMs + roundMs;
+  const ageMs = pending.ageMs + (isCredible ? passedMs : dueMs);
+  return { ...pending, polledAtMs: nowMs, ageMs };
+}
+
 /**
  * Asks a vendor once about a response that it prepares: how far it is, or to stop.
  *
  * A vendor may not know for a while what it has just accepted; from then on, one that does not know it has forgotten it.
  */
 export async function pollPending<Reply>(
-  { submittedAtMs }: Submitted,
+  { ageMs }: Aged,
   ask: () => Promise<Reply>,
-  clock: Clock,
 ): Promise<Reply | FailedPoll> {
   const reply = await ask().catch(toThriceError);
   if (!(reply instanceof ThriceError)) return reply;
-  const isForgotten =
-    reply.code === 'unknown-response' && clock.now() - submittedAtMs >= limits.responseVisibleMs;
+  const isForgotten = reply.code === 'unknown-response' && ageMs >= limits.responseVisibleMs;
   return { kind: isForgotten ? 'forgotten' : 'unreached', error: reply };
 }
 
@@ -40,18 +69,12 @@ export async function pollPending<Reply>(
  * @param retryAfterMs - How long the vendor asked to wait, if that is longer.
  */
 export function pollDelayMs(
-  { submittedAtMs }: Submitted,
+  { ageMs }: Aged,
   {
-    clock,
     capMs,
     retryAfterMs = 0,
-  }: {
-    readonly clock: Clock;
-    readonly capMs: number;
-    readonly retryAfterMs?: number | undefined;
-  },
+  }: { readonly capMs: number; readonly retryAfterMs?: number | undefined },
 ): number {
-  const ageMs = clock.now() - submittedAtMs;
   return Math.max(
     retryAfterMs,
     Math.round(Math.min(capMs, Math.max(limits.pollBaseMs, ageMs / 10))),

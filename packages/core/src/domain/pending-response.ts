@@ -11,8 +11,11 @@ import * as z from 'zod';
  * vendor, or not.
  */
 export const announcementFacts = {
-  /** When it was about to be sent, ms since 1970: its age counts from here. */
+  /** When it was about to be sent, ms since 1970. */
   submittedAtMs: z.number(),
+  /** When it was polled last, or else was about to be sent, and how old it was then, ms. */
+  polledAtMs: z.number(),
+  ageMs: z.number(),
 };
 
 /** What is added once the vendor has accepted it. */

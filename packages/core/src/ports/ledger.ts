@@ -132,7 +132,7 @@ export interface Ledger {
   /** Reads the latest submission of each step of a cell, keyed by step. */
   readSubmissions(key: CellKey): Promise<ReadonlyMap<string, Submission>>;
   /**
-   * Writes the latest submission of its step, or what has become of it, whatever state the cell is in.
+   * Writes the latest submission of its step, how old it is, or what has become of it, whatever state the cell is in.
    *
    * @param existing - The step's submission that `readSubmissions` returned; undefined if there was none. Submissions
    *   are told apart by call id and state.

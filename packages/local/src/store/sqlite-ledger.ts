@@ -302,8 +302,7 @@ export class SqliteLedger implements Ledger {
     return await this.#commit.write(() => {
       const row = this.#sql.selectSubmission.get(run, config, id, submission.step);
       const stored = row === undefined ? undefined : parseSubmission(row);
-      if (isSameSubmission(stored, submission)) return true;
-      if (!isSameSubmission(stored, existing)) return false;
+      if (!isSameSubmission(stored, existing)) return isSameSubmission(stored, submission);
       this.#sql.upsertSubmission.run(run, config, id, submission.step, text);
       return true;
     });

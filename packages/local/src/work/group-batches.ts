@@ -139,6 +139,7 @@ export class GroupBatches {
         onProgress();
       },
       isGone: (owner) => workers.isGone(owner),
+      roundMs: REFRESH_MS,
     };
   }
 }
