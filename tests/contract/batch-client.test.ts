@@ -49,6 +49,7 @@ async function startEnded(
   const client = openClient(lane, key);
   const named = { endpoint: server.url, vendorId: 'batch_1' };
   return {
+    paths: () => server.requests.map(({ path }) => path),
     poll: async () => await client.poll(lane, named, never),
     results: () => client.results(lane, named, never),
     [Symbol.asyncDispose]: async () => {
@@ -121,6 +122,47 @@ describe('the results of a batch', () => {
     const results = collect(client.results(lane, named, never));
 
     await expect(results).rejects.toMatchObject({ code: 'unknown-response' });
+  });
+});
+
+describe('a name that a vendor chooses', () => {
+  const unsafe = [
+    '..',
+    '../files',
+    'a/../../admin',
+    'file-1/content?x=',
+    'file-1#',
+    '%2e%2e',
+    'file 1',
+    '',
+    7,
+  ];
+
+  it.each(unsafe)('of a file of results is no part of a path: %j', async (id) => {
+    const batch = { output_file_id: id, error_file_id: id };
+    await using server = await startEnded((response) => response.end(answerOf('a')), { batch });
+
+    const results = await collect(server.results());
+
+    expect(results).toEqual([]);
+    expect(server.paths()).toEqual(['/v1/batches/batch_1']);
+  });
+
+  it.each(
+    (['chat', 'anthropic'] as const).flatMap((protocol) =>
+      unsafe.map((id) => [protocol, id] as const),
+    ),
+  )('of a batch is refused, over %s: %j', async (protocol, id) => {
+    await using server = await startFailingServer({
+      answer: (response) => sendJson(response, { id, status: 'validating' }),
+    });
+    const lane = aLane({ protocol, endpoints: [server.url] });
+    await using client = openClient(lane, undefined);
+    const request = { customId: 'a', request: aModelRequest({ lane, maxTokens: 5 }) };
+
+    const submitting = client.submit({ lane, batchId: 'b', requests: [request] }, never);
+
+    await expect(submitting).rejects.toMatchObject({ code: 'truncated-response' });
   });
 });
 

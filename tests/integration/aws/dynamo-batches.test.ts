@@ -82,6 +82,33 @@ describe('DynamoBatches', () => {
     expect(await collect(batches.listCalls(entered.batchId))).toEqual([entered]);
   });
 
+  it('points to every call that waits, whichever request is the last of the worker that enters it', async () => {
+    for (const isDone of [false, true]) {
+      let hasDied = true;
+      for (let lifetime = 0; hasDied; lifetime += 1) {
+        let count = Number.NEGATIVE_INFINITY;
+        hasDied = false;
+        await using opened = await open(async (_, send) => {
+          count += 1;
+          if (count <= lifetime) return await send();
+          hasDied = true;
+          if (isDone && count === lifetime + 1) await send();
+          return jsonError(400, 'ValidationException');
+        });
+        const { batches } = opened;
+
+        count = 0;
+        await batches.enter(GROUP, call, room).catch(() => undefined);
+        count = Number.NEGATIVE_INFINITY;
+
+        const found = await batches.findCall(call.cell, call.place.step);
+        const listed = found && (await collect(batches.listCalls(found.batchId)));
+        expect(listed, `${lifetime} requests`).toEqual(found && [found]);
+        if (!hasDied) expect(found?.state).toBe('waiting');
+      }
+    }
+  });
+
   it('calls a call unanswered whose batch was gone before it was written', async () => {
     await using opened = await open();
     const { batches } = opened;

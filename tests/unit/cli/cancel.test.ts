@@ -9,10 +9,15 @@ async function cancelIn(activity: GroupActivity, isJson = false) {
   const stage = new FakeStage();
   await stage.enter({ isPlanned: true });
   const published: string[] = [];
+  /** What the group was when its batches were cancelled: cells of an active one would enter others. */
+  const stateAtBatches: unknown[] = [];
   const terminal = fakeTerminal();
   const engine = {
     ledger: stage.ledger,
     flag: ' --dir elsewhere',
+    cancelBatches: async () => {
+      stateAtBatches.push((await stage.ledger.readGroup('demo'))?.state);
+    },
     publish: async (group: string) => {
       published.push(group);
     },
@@ -26,7 +31,7 @@ async function cancelIn(activity: GroupActivity, isJson = false) {
   };
   const exitCode = await cancelOn(engine, terminal, { name: 'demo', isJson });
   const state = (await stage.ledger.readGroup('demo'))?.state;
-  return { exitCode, stdout: terminal.stdout, state, published };
+  return { exitCode, stdout: terminal.stdout, state, published, stateAtBatches };
 }
 
 describe('thrice cancel', () => {
@@ -38,6 +43,7 @@ describe('thrice cancel', () => {
         stdout: `nothing to cancel: demo is ${state}, no cell is left to run\n`,
         state: 'active',
         published: [],
+        stateAtBatches: [],
       });
     },
   );
@@ -49,13 +55,14 @@ describe('thrice cancel', () => {
   });
 
   it.each(['running', 'paused', 'publishing'] as const)(
-    'cancels a group that is %s',
+    'cancels a group that is %s, and only then its batches',
     async (state) => {
       expect(await cancelIn(state)).toEqual({
         exitCode: 0,
         stdout: 'cancelled: demo\nnext: thrice resume demo --dir elsewhere\n',
         state: 'cancelled',
         published: ['demo'],
+        stateAtBatches: ['cancelled'],
       });
     },
   );

@@ -1,3 +1,4 @@
+import { limits } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { createReconcileHandler } from '../../../functions/shared/reconcile-handler.ts';
 import { aBatchedCall, anError, anOpenBreaker } from '../../support/builders.ts';
@@ -74,6 +75,25 @@ describe('the reconciler function', () => {
 
     expect(reason).toMatchObject({ code: 'interrupted' });
     expect(await batches.list('demo')).toMatchObject([{ state: 'announced' }]);
+  });
+
+  it.each([
+    [limits.batchSendMs, []],
+    [limits.batchSendMs + 1, ['submit']],
+  ])('sends a batch only with the time that it may take: %s ms are left', async (leftMs, asked) => {
+    const lambda = new LambdaStage();
+    // The last 15 s are for the work on groups.
+    lambda.limitMs = 15_000 + leftMs;
+    await lambda.stage.enter({ isBatched: true });
+    const call = aBatchedCall({ lane: 'lab', enteredAtMs: lambda.clock.now() - 3_600_000 });
+    await lambda.stage.batches.enter('demo', call, { requestCount: 1, bytes: 1_000 });
+    const vendor = new FakeBatchClient();
+    const openBatches = () => ({ ...lambda.openBatches(), clientFor: () => vendor });
+    const handler = createReconcileHandler({ ...lambda, openBatches });
+
+    await handler(tick, lambda.startInvocation());
+
+    expect(vendor.asked).toEqual(asked);
   });
 
   it('fails if a store fails, so that the alarm for errors sees it', async () => {
