@@ -186,7 +186,7 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
       expect(callIds).toEqual(entered.map(({ callId }) => callId).toSorted());
     });
 
-    it('are replaced by one of two processes that read the same', async () => {
+    it('are replaced by one of two processes that read the same, and taken back as they were', async () => {
       await using stores = await open();
       const { batches, other } = stores;
       await enterAll(batches, 3);
@@ -199,6 +199,15 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
         ...{ submittedAtMs: 5, polledAtMs: 5, ageMs: 0 },
       });
 
+      const accepted: Batch = {
+        ...closed,
+        ...{ state: 'accepted', owner: 'a', submittedAtMs: 5, polledAtMs: 9, ageMs: 4 },
+        ...{ endpoint: 'http://127.0.0.1:1/v1', vendorId: 'batch_1' },
+      };
+
+      const isTakenBack =
+        (await batches.replace(closed, accepted)) && (await other.replace(accepted, closed));
+      const takenBack = await batches.list('demo');
       const done = [
         await batches.replace(closed, announce('a')),
         await other.replace(closed, announce('b')),
@@ -208,6 +217,7 @@ export function describeBatchesContract(name: string, open: () => Promise<Batche
       await other.remove(announce('a'));
       await other.remove(announce('a'));
 
+      expect([isTakenBack, takenBack]).toEqual([true, [closed]]);
       expect(done).toEqual([true, false, true]);
       expect(listed).toEqual([announce('a')]);
       expect(await batches.list('demo')).toEqual([]);

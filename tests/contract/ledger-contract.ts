@@ -829,6 +829,17 @@ function describeSubmissions(openLedger: OpenLedger): void {
       expect(await store.ledger.readSubmissions(key)).toEqual(new Map([['answer', next]]));
     });
 
+    it('is replaced by itself as it is older', async () => {
+      await using store = await openLedger(new FakeClock());
+      const older = { ...accepted, polledAtMs: 5_000, ageMs: 5_000 };
+      await store.ledger.replaceSubmission(key, undefined, accepted);
+
+      const isReplaced = await store.ledger.replaceSubmission(key, accepted, older);
+
+      expect(isReplaced).toBe(true);
+      expect((await store.other.readSubmissions(key)).get('answer')).toEqual(older);
+    });
+
     it('is kept where another worker has replaced what was read', async () => {
       await using store = await openLedger(new FakeClock());
       const next = anAnnouncedSubmission({ callId: 'worker-2 0 1' });
