@@ -19,6 +19,7 @@ import { FakeClock } from './fake-clock.ts';
 import { inProcessPatterns } from './in-process-patterns.ts';
 import { aPlanIn, workGroupOptions } from './local-work.ts';
 import { type Death, MortalEngine } from './mortal-engine.ts';
+import { SetClock } from './set-clock.ts';
 import { settledBy } from './settled-by.ts';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
 
@@ -49,6 +50,8 @@ export class BatchedGroup implements AsyncDisposable {
   readonly header: GroupHeader;
   readonly engine: LocalEngine;
   readonly clock: FakeClock;
+  /** The clock of the machine that works on it, which its vendor does not share. */
+  readonly machineClock: SetClock;
   /** Batches that have reached the vendor. */
   submittedCount = 0;
   readonly #simulator: Simulator;
@@ -63,10 +66,12 @@ export class BatchedGroup implements AsyncDisposable {
     readonly header: GroupHeader;
     readonly engine: LocalEngine;
     readonly clock: FakeClock;
+    readonly machineClock: SetClock;
     readonly simulator: Simulator;
     readonly folder: TemporaryFolder;
     readonly benchmark: Benchmark;
   }) {
+    this.machineClock = init.machineClock;
     this.header = init.header;
     this.engine = init.engine;
     this.clock = init.clock;
@@ -80,17 +85,21 @@ export class BatchedGroup implements AsyncDisposable {
     cellCount,
     batches,
     lane = {},
+    latencyMs,
     benchmark: parts = {},
   }: {
     readonly cellCount: number;
     readonly batches: NonNullable<Faults['batches']>;
     readonly lane?: Parameters<typeof aLane>[0];
+    /** Of a live call, or a response in the background. @default none */
+    readonly latencyMs?: { readonly median: number; readonly p99: number };
     readonly benchmark?: Partial<Benchmark>;
   }): Promise<BatchedGroup> {
     const clock = new FakeClock();
+    const machineClock = new SetClock(clock);
     const questions: readonly Addition[] = additions(cellCount);
     const simulator = await startSimulator({
-      behaviour: { seed: 1, models: { m: { accuracy: 1 } } },
+      behaviour: { seed: 1, models: { m: { accuracy: 1, ...(latencyMs && { latencyMs }) } } },
       faults: { seed: 1, faults: [], batches },
       questions,
       clock,
@@ -104,12 +113,13 @@ export class BatchedGroup implements AsyncDisposable {
       ...parts,
     });
     const folder = await temporaryFolder({ 'q.jsonl': toJsonl(questions) });
-    const engine = new LocalEngine(folder.path, clock);
+    const engine = new LocalEngine(folder.path, machineClock);
     const header = await storePlan(await aPlanIn(folder, { benchmark, clock }), engine);
     const queue = engine.queueOf(header.group);
     const { ledger, blobs, responseCache } = engine;
     await enqueueGroup(header, benchmark, { ledger, blobs, responseCache, queue });
-    return new BatchedGroup({ header, engine, clock, simulator, folder, benchmark });
+    const clocks = { clock, machineClock };
+    return new BatchedGroup({ header, engine, ...clocks, simulator, folder, benchmark });
   }
 
   /** What the vendor has billed. */
@@ -125,7 +135,7 @@ export class BatchedGroup implements AsyncDisposable {
 
   /** Has a process work on the group until it ends or dies. */
   async work(death?: Death, parts: Partial<WorkGroupOptions> = {}): Promise<ProcessEnd> {
-    const { clock } = this;
+    const { machineClock: clock } = this;
     const real = new LocalEngine(this.#folder.path, clock);
     const mortal = new MortalEngine(real, death);
     const init = { keyOf: () => undefined, clock, transport: openTransport({ environment: {} }) };

@@ -1,9 +1,10 @@
-import { type CallEnd, type Clock, LaneGovernor, type Random } from '@thrice/core';
+import { type CallEnd, LaneGovernor, type Random } from '@thrice/core';
 import type { RateLimit } from '@thrice/simulator';
 import { RateLimiter } from '../../packages/simulator/src/rate-limiter.ts';
 import { aUsage } from './builders.ts';
 import { seededDraw } from './kill-tracker.ts';
 import { MemoryLaneStates } from './memory-lane-states.ts';
+import { SetClock } from './set-clock.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 
 /** How long a refusal takes, and how soon a worker takes the next cell, ms. */
@@ -50,32 +51,6 @@ export interface SimulatedLane {
   readonly longestWaitMs?: number;
   /** Told at each full second, to set clocks. */
   readonly onSecond?: (second: number, clocks: readonly SetClock[]) => void;
-}
-
-/** The clock of one process, which can be set. */
-export class SetClock implements Clock {
-  readonly #clock: SimulatedClock;
-  offsetMs = 0;
-
-  constructor(clock: SimulatedClock) {
-    this.#clock = clock;
-  }
-
-  now(): number {
-    return this.#clock.now() + this.offsetMs;
-  }
-
-  monotonicMs(): number {
-    return this.#clock.monotonicMs();
-  }
-
-  toIso(atMs: number): string {
-    return this.#clock.toIso(atMs);
-  }
-
-  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    return this.#clock.sleep(delayMs, signal);
-  }
 }
 
 /** What a run has shown. */

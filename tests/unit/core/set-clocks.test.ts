@@ -24,35 +24,9 @@ import type { FakeClock } from '../../support/fake-clock.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { FakeLedger } from '../../support/fake-ledger.ts';
 import { PassingClock } from '../../support/passing-clock.ts';
+import { SetClock } from '../../support/set-clock.ts';
 
 const DAY_MS = 86_400_000;
-
-/** The clock of a process that somebody sets, or that differs from those of others. */
-class SetClock implements Clock {
-  readonly #truth: FakeClock;
-  offsetMs: number;
-
-  constructor(truth: FakeClock, offsetMs: number) {
-    this.#truth = truth;
-    this.offsetMs = offsetMs;
-  }
-
-  now(): number {
-    return this.#truth.now() + this.offsetMs;
-  }
-
-  monotonicMs(): number {
-    return this.#truth.monotonicMs();
-  }
-
-  toIso(atMs: number): string {
-    return this.#truth.toIso(atMs);
-  }
-
-  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    return this.#truth.sleep(delayMs, signal);
-  }
-}
 
 /** What happens before a poll. */
 interface Turn {
