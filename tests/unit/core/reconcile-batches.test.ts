@@ -194,6 +194,20 @@ describe('the reconciler', () => {
     expect(polls()).toBe(tenHours + 1);
   });
 
+  it('publishes how long a batch took, though it asks once a minute at most', async () => {
+    const stage = await openStage();
+    await enterAll(stage);
+    stage.vendor.isBusy = true;
+    await reconcileAfter(stage, limits.batchGatherMs);
+    for (let minute = 0; minute < 9; minute += 1) await reconcileAfter(stage, 60_000);
+    stage.vendor.isBusy = false;
+
+    await reconcileAfter(stage, 60_000);
+    await workUntilAtRest(stage);
+
+    expect(ids.map((id) => stage.cell({ id })?.result?.latencyMs)).toEqual(ids.map(() => 600_000));
+  });
+
   it('does not take a group for halted while its cells wait in batches', async () => {
     const stage = await openStage();
     await enterAll(stage);

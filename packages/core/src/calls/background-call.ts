@@ -19,8 +19,8 @@ import {
 } from './model-call.ts';
 import { grownOlder, newlySent, pollDelayMs, pollPending } from './pending-response.ts';
 
-/** How soon a task that is visible again is received, ms. */
-const ROUND_MS = 1_000;
+/** How much later a task may be received than it is visible again, ms. */
+const ROUND_MS = 5_000;
 
 /** A call whose response the vendor prepares in the background. */
 interface BackgroundCall extends PermittedCall {

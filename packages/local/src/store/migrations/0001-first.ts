@@ -2,9 +2,10 @@
  * The first schema.
  *
  * `tasks` is the queue: each row is a task that is visible from `visible_at` (ms since 1970), was hidden at
- * `hidden_at` and is held by a worker while `holder` is set; `is_woken` says that it was woken meanwhile. `cells` has a row for each cell that was ever claimed.
- * `calls` is the journal: `discarded_id` is empty for the call that answers its step, and the call's id for a
- * discarded call. `submissions` has the latest response that was asked for in the background, of each step.
+ * `hidden_at` and is held by a worker while `holder` is set; `is_woken` says that it was woken meanwhile. `cells` has a
+ * row for each cell that was ever claimed. `calls` is the journal: `discarded_id` is empty for the call that answers its
+ * step, and the call's id for a discarded call. `submissions` has the latest response that was asked for in the
+ * background, of each step.
  * `batches` has the batches that are not over; `batched_calls` the latest call of each step that entered one.
  * `lanes` has what is known of the limits of each lane's account.
  * `shared_calls` has which step buys, or has bought, a call that the cells of `run` share;
