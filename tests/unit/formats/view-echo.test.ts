@@ -60,15 +60,26 @@ describe("Echo's view of a run", () => {
     });
   });
 
-  it('charges a failed row of a judge in full, and of a pair nothing, but for the scored rows', () => {
-    const rows = ['echo-judge', 'echo-lexical'].flatMap((config) => [
-      aRow(config, 0, config === 'echo-judge' ? 3 : 2),
+  it('charges a failed row of a judge in full, of a pair its flat units, and of a single model nothing', () => {
+    const rows = ['echo-judge', 'echo-lexical', 'sonnet-only'].flatMap((config) => [
+      aRow(config, 0, { 'echo-judge': 3, 'echo-lexical': 2 }[config] ?? 1),
       aRowWithoutScore('failed', { config, id: 'bbh/snarks/1' }),
     ]);
 
     expect(figuresOf(...rows)).toMatchObject({
       'echo-judge': { rows: 2, scored: 1, calls: 3, units: { flat: 6 }, meanSeconds: null },
-      'echo-lexical': { rows: 2, scored: 1, calls: 2, units: { flat: 2, pricedScored: 2 } },
+      'echo-lexical': {
+        rows: 2,
+        scored: 1,
+        calls: 2,
+        units: { flat: 4, priced: 2, pricedScored: 2 },
+      },
+      'sonnet-only': {
+        rows: 2,
+        scored: 1,
+        calls: 1,
+        units: { flat: 3, priced: 3, pricedScored: 3 },
+      },
     });
   });
 

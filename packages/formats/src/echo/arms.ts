@@ -7,8 +7,8 @@ export interface Arm {
   readonly flatUnits: number | null;
   /** The same by list prices. */
   readonly pricedUnits: number;
-  /** Echo charges a task whose calls threw as if its first answer was accepted. */
-  readonly chargesFailures: boolean;
+  /** In which units Echo charges a task whose calls threw as if its first answer was accepted. */
+  readonly chargesFailures: 'both' | 'flat' | 'none';
 }
 
 /** A call of Sonnet, in units. */
@@ -39,7 +39,7 @@ const PAIR: Arm = {
   canEscalate: true,
   flatUnits: 2,
   pricedUnits: 2,
-  chargesFailures: false,
+  chargesFailures: 'flat',
 };
 
 /** Returns the arm of a name; undefined for what is none of Echo's. */
@@ -48,7 +48,7 @@ export function armOf(name: string): Arm | undefined {
   if (judge !== undefined) {
     const pricedUnits = 2 + judgeUnits(judge);
     const flatUnits = judge === 'haiku' ? 3 : null;
-    return { ...PAIR, acceptedCalls: 3, flatUnits, pricedUnits, chargesFailures: true };
+    return { ...PAIR, acceptedCalls: 3, flatUnits, pricedUnits, chargesFailures: 'both' };
   }
   switch (name) {
     case 'haiku-only':
@@ -71,7 +71,7 @@ function single(units: number): Arm {
     canEscalate: false,
     flatUnits: units,
     pricedUnits: units,
-    chargesFailures: false,
+    chargesFailures: 'none',
   };
 }
 

@@ -115,20 +115,27 @@ function meanSecondsOf(rows: readonly ScoredRow[]): number | null {
 }
 
 function unitsOf(arm: Arm, rows: readonly ScoredRow[]): EchoUnits {
-  const { flatUnits } = arm;
-  const cost = (accepted: number) => (row: ScoredRow) => rowUnits(arm, accepted, row.row);
+  const { flatUnits, pricedUnits, chargesFailures } = arm;
+  const flat = (units: number) => (row: ScoredRow) =>
+    rowUnits(arm, row.row, { accepted: units, failed: chargesFailures === 'none' ? 0 : units });
+  const failed = chargesFailures === 'both' ? pricedUnits : 0;
+  const priced = (row: ScoredRow) => rowUnits(arm, row.row, { accepted: pricedUnits, failed });
   const scored = rows.filter(({ isScored }) => isScored);
   return {
-    flat: flatUnits === null ? null : total(rows, cost(flatUnits)),
-    priced: total(rows, cost(arm.pricedUnits)),
-    pricedScored: total(scored, cost(arm.pricedUnits)),
+    flat: flatUnits === null ? null : total(rows, flat(flatUnits)),
+    priced: total(rows, priced),
+    pricedScored: total(scored, priced),
   };
 }
 
-/** @param accepted - Units of a task whose first answer is accepted. */
-function rowUnits(arm: Arm, accepted: number, row: EchoRow): number {
-  if (row.sub_calls === 0) return arm.chargesFailures ? accepted : 0;
-  return accepted + (isEscalated(arm, row) ? SONNET_UNITS : 0);
+/** @param units - Of a task whose first answer is accepted, and of one whose calls threw. */
+function rowUnits(
+  arm: Arm,
+  row: EchoRow,
+  units: { readonly accepted: number; readonly failed: number },
+): number {
+  if (row.sub_calls === 0) return units.failed;
+  return units.accepted + (isEscalated(arm, row) ? SONNET_UNITS : 0);
 }
 
 function alignmentsOf(arm: Arm, own: ArmRows, oracle: ArmRows): EchoFigures['oracle'] {

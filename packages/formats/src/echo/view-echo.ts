@@ -27,7 +27,7 @@ export function viewEcho(run: ExportedRun): FormatView {
     rows: figures.map(toCells),
     legend: [
       'passed: of all rows, as Echo publishes it; one without a score counts as wrong',
-      'units: 1 is a call of Haiku with a persona; flat ones count calls, priced ones go by list prices, and both charge a judged row whose calls threw; what a run really costs is in costUsd',
+      'units: 1 is a call of Haiku with a persona; flat ones count calls, priced ones go by list prices, and a row whose calls threw is charged like an accepted one: in both of an arm with a paid judge, in flat ones of the other pairs; what a run really costs is in costUsd',
       'as oracle: rows with the decision of echo-oracle, beside what never escalating would reach',
       'only this, only sonnet: pairs with a score that one of the two passes; p of the exact McNemar test',
     ],
