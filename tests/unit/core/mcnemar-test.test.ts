@@ -14,6 +14,12 @@ describe("McNemar's exact test", () => {
     expect([mcnemarTest(0, 0), mcnemarTest(7, 7)]).toEqual([1, 1]);
   });
 
+  it('is exactly 1 where one side has one pair more than the other', () => {
+    const values = Array.from({ length: 300 }, (_, few) => mcnemarTest(few, few + 1));
+
+    expect(values.filter((value) => value !== 1)).toEqual([]);
+  });
+
   it('is twice the tail of the binomial distribution, at most 1, whichever comes first', () => {
     fc.assert(
       fc.property(count, count, (first, second) => {

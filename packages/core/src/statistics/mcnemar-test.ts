@@ -8,6 +8,8 @@
  * @see McNemar (1947), doi:10.1007/BF02295996; exact as a binomial test with probability 1/2
  */
 export function mcnemarTest(onlyFirst: number, onlySecond: number): number {
+  // Exactly half of all outcomes, or more: the sum of the terms would be rounded.
+  if (Math.abs(onlyFirst - onlySecond) <= 1) return 1;
   const pairCount = onlyFirst + onlySecond;
   // In logarithms, because 2^-n is 0 for more than a thousand pairs.
   let logTerm = -pairCount * Math.LN2;
