@@ -49,6 +49,8 @@ export const QUOTA_ROWS: readonly ErrorRow[] = [
       'organization_restricted',
       // OpenCode.
       'creditserror',
+      // Higgsfield.
+      'grace_daily_limit_reached',
       // Without a source.
       'openrouter_key_limit',
       'insufficientquota',
@@ -151,6 +153,8 @@ export const QUOTA_ROWS: readonly ErrorRow[] = [
       /\bkey limit exceeded\b/i,
       /\bbilling (?:hard )?limit\b/i,
       /\busage limit reached\b/i,
+      // Higgsfield.
+      /\bgrace_daily_limit_reached\b/i,
     ],
   },
   {
