@@ -12,7 +12,7 @@ const parameters = z.strictObject({});
 /** Correct if the choice that the text settles on is the target's, given as a letter or as its text. */
 export const choice: Scorer<typeof parameters> = {
   kind: 'choice',
-  version: 6,
+  version: 7,
   parameters,
   needsTable: false,
   answerNoun: 'choice',

@@ -8,7 +8,7 @@ const LONE =
   /^\s*(?:(?:[Oo]ption|[Cc]hoice|[Ll]etter)\s?:?\s?)?["'“”([{<]{0,3}(?<letter>[A-Z])["'“”)\]}>]{0,3}\s?[.:,;!。]?\s*$/u;
 /** A line that a letter labels: "B. Paris", "B) Paris", "(B) Paris", "B: Paris", "B - Paris", "B, since". */
 const LABELLED =
-  /^(?:(?:[Oo]ption|[Cc]hoice)\s)?(?<opening>["'“([]{0,3})(?<letter>[A-Z]|[a-z](?=[.)\]]))(?<label>[)\]]{1,3}[.:]?|[.:]\)?|\s?[-–—](?=\s)|,(?=\s)|\s(?=\(|because\s|since\s))\s*(?<rest>\S.*)?$/u;
+  /^(?:(?:[Oo]ption|[Cc]hoice)\s)?(?<opening>["'“([]{0,3})(?<letter>[A-Z]|[a-z](?=[.:)\]]))(?<label>[)\]]{1,3}[.:]?|[.:]\)?|\s?[-–—](?=\s)|,(?=\s)|\s(?=\(|because\s|since\s))\s*(?<rest>\S.*)?$/u;
 /** Nothing but letters: "A, C", "A and B", "(A), (C)". */
 const ONLY_LETTERS =
   /^\s*(?:both |either )?["'([]{0,2}[A-Z]["')\]]{0,2}(?:\s?(?:[,;/|&+]|and|or|y|e|o|ou|et|und|oder|и|или|和|或|と){1,2}\s?["'([]{0,2}[A-Z]["')\]]{0,2}){1,25}\s?[.!]?\s*$/u;

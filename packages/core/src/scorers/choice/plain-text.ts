@@ -4,6 +4,16 @@ const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
 /** Tokens of chat templates that some servers leave in the text, and those of GAOKAO-Bench's prompt. */
 const CHAT_TOKEN = /<\|[a-z_]{1,30}\|>|<eo[a-z]>|<\/?s>|\[\/?INST\]/giu;
 const ANSWER_TAG = /<(\/?)(?:final_?)?(?:answer|ans|output|response|solution|choice|option)>/giu;
+/** What joins two answers of which neither is meant alone: "<answer>C</answer> or <answer>B</answer>". */
+const JOINED = String.raw`\s{0,9}(,?\s{0,9}(?:and|or)|[,/&])\s{0,9}`;
+const JOINED_TAGS = new RegExp(
+  `</(answer|ans|choice|option)>${JOINED}<\\1>(?=[^<>]{1,40}</)`,
+  'giu',
+);
+const JOINED_BOXES = new RegExp(
+  String.raw`(?<=\\boxed\{\s?[A-Z]\s?)\}${JOINED}\\boxed\{(?=\s?[A-Z]\s?\})`,
+  'gu',
+);
 const LATEX_STYLE =
   /\\(?:text(?:bf|it|rm|tt|sf)?|math(?:bf|rm|it|sf)|boldsymbol|bf|rm|emph)\s?\{([^{}]{0,300})\}/gu;
 const LATEX_MARK = /\\[()[\],;! ]|\$/gu;
@@ -29,6 +39,7 @@ export function toPlainText(text: string): string {
     .replace(PICTURE, '')
     .replace(INVISIBLE, '')
     .replace(CHAT_TOKEN, '')
+    .replace(JOINED_TAGS, ' $2 ')
     .replace(ANSWER_TAG, (_, slash: string) => (slash === '' ? '\nAnswer: ' : '\n'))
     .replace(BRACKETED_LABEL, '\n$1: ')
     .replace(LATEX_MARK, '')
@@ -36,5 +47,5 @@ export function toPlainText(text: string): string {
     .replace(HASHES, '\nAnswer: ')
     .replace(LINE_MARK, '');
   // Twice, for a style within a style.
-  return plain.replace(LATEX_STYLE, '$1').replace(LATEX_STYLE, '$1');
+  return plain.replace(LATEX_STYLE, '$1').replace(LATEX_STYLE, '$1').replace(JOINED_BOXES, ' $1 ');
 }
