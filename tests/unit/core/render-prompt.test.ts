@@ -11,6 +11,17 @@ describe('renderPrompt', () => {
     expect(messages).toEqual([{ role: 'user', content: 'Why?' }]);
   });
 
+  it.each(['metadata.constructor', 'metadata.__proto__', 'tags.toString', 'tags.hasOwnProperty'])(
+    'has no field {{%s}} that every object has',
+    (field) => {
+      const config = aConfig({ prompt: `{{question}} {{${field}}}` });
+
+      expect(() => renderPrompt(config, aQuestion({ id: 'q1' }))).toThrow(
+        `question "q1" has no ${field}, which the prompt asks for`,
+      );
+    },
+  );
+
   it('lists the choices below the question', () => {
     const question = aQuestion({ question: 'Which?', choices: ['red', 'blue'] });
 

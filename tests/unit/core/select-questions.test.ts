@@ -33,6 +33,11 @@ describe('a selection', () => {
       { start: 0, per_tag: { tag: 'level', limit: 9 } },
       [],
     ],
+    [
+      'nothing for a tag that every object has',
+      { start: 0, per_tag: { tag: 'constructor', limit: 9 } },
+      [],
+    ],
     ['nothing for a start past the end', { start: 99 }, []],
   ])('selects %s', (_, select, expected) => {
     expect(selectIds(questions, select)).toEqual(expected.map((at) => `q${at}`));

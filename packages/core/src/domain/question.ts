@@ -80,3 +80,8 @@ export const questionSchema = z.strictObject({
 });
 /** A question in the normalized form that planning stores and workers read. */
 export type Question = z.infer<typeof questionSchema>;
+
+/** Reads what a question itself has under a name that users chose, which may be that of something every object has. */
+export function ownValue<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}

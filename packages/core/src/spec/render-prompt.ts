@@ -2,7 +2,7 @@ import { isJudge, type ModelUse, type Role } from '../domain/benchmark.ts';
 import { MAX_MEMBERS } from '../domain/benchmark-spec.ts';
 import { renderChoices } from '../domain/choices.ts';
 import type { ContentPart, Message } from '../domain/message.ts';
-import type { Question, QuestionMessage } from '../domain/question.ts';
+import { ownValue, type Question, type QuestionMessage } from '../domain/question.ts';
 import { ThriceError } from '../errors.ts';
 import { nearestName } from './nearest-name.ts';
 
@@ -195,7 +195,7 @@ function fieldText(question: Question, field: string): string {
   if (field === 'messages' && question.messages !== null) return renderMessages(question);
   if (field === 'choices' && question.choices !== null) return renderChoices(question.choices);
   const [, table, name = ''] = /^(tags|metadata)\.(.+)$/.exec(field) ?? [];
-  const value = table === 'tags' ? question.tags[name] : question.metadata[name];
+  const value = ownValue<unknown>(table === 'tags' ? question.tags : question.metadata, name);
   if (table !== undefined && value !== undefined && value !== null) {
     return typeof value === 'string' ? value : JSON.stringify(value);
   }

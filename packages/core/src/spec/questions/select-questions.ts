@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Select } from '../../domain/benchmark-spec.ts';
-import type { Question } from '../../domain/question.ts';
+import { ownValue, type Question } from '../../domain/question.ts';
 
 /** What a selector has counted of the questions it has seen. */
 export const selectorStateSchema = z.strictObject({
@@ -66,7 +66,7 @@ function createTagCap(
 ): Selector['includes'] {
   if (perTag === undefined) return () => true;
   return ({ tags }) => {
-    const value = tags[perTag.tag];
+    const value = ownValue(tags, perTag.tag);
     if (value === undefined) return false;
     const count = counts.get(value) ?? 0;
     if (count >= perTag.limit) return false;
@@ -77,7 +77,7 @@ function createTagCap(
 
 function hasTags(question: Question, tags: Select['tags']): boolean {
   return Object.entries(tags ?? {}).every(([tag, values]) => {
-    const value = question.tags[tag];
+    const value = ownValue(question.tags, tag);
     return value !== undefined && values.includes(value);
   });
 }
