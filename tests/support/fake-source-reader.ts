@@ -27,6 +27,10 @@ export class FakeSourceReader implements SourceReader {
     for (const line of lines) yield line.replace(/\r$/, '');
   }
 
+  async readStart(path: string): Promise<string> {
+    return await this.readText(path);
+  }
+
   async readText(path: string): Promise<string> {
     const text = this.#files.get(path);
     if (text !== undefined) return text;

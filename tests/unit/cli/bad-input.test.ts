@@ -11,7 +11,7 @@ import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-f
 interface Given {
   /** @default run benchmark.toml */
   readonly argv?: readonly string[];
-  readonly files?: Readonly<Record<string, string>>;
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly environment?: Readonly<Record<string, string>>;
   /** @default 64 */
   readonly exitCode?: number;
@@ -48,8 +48,8 @@ function given({
   lane = LANE,
   config = 'model = "lab/m"',
   more = '',
-  rows = QUESTION,
-} = {}): Given & { readonly files: Readonly<Record<string, string>> } {
+  rows = QUESTION as string | Uint8Array,
+} = {}): Given & { readonly files: Readonly<Record<string, string | Uint8Array>> } {
   const spec = `${top}\n[lanes.lab]\n${lane}\n[[configs]]\nname = "a"\n${config}\n${more}\n`;
   return { files: { 'benchmark.toml': spec, 'questions.jsonl': rows } };
 }
@@ -347,7 +347,7 @@ const inAWebhook = mistakes((url) => ({
   hooks.slack.com/services/T0/B0/sk-0123456789 => notify: expected an http or https URL in THRICE_WEBHOOK, received a text that is not shown: it may be a secret
 `;
 
-const { 'benchmark.toml': validSpec = '' } = given().files;
+const validSpec = String(given().files['benchmark.toml']);
 const others: readonly Mistake[] = [
   { input: 'nothing', files: {}, says: '<folder>/benchmark.toml: no such file' },
   {
@@ -386,6 +386,29 @@ const others: readonly Mistake[] = [
       rows: `{"id": "q0", "question": "0?", "tags": {"level": "1"}}\n${QUESTION}`,
     }),
     says: 'config "a": question "q1" has no tags.level, which the prompt asks for',
+  },
+  {
+    input: 'a field of the prompt that every object has',
+    ...given({ config: 'model = "lab/m"\nprompt = "{{question}} {{metadata.constructor}}"' }),
+    says: 'config "a": question "q1" has no metadata.constructor, which the prompt asks for',
+  },
+  {
+    input: 'an image column with a path',
+    files: {
+      ...given({ top: 'questions = "q.csv"' }).files,
+      'q.csv': 'id,question,image\nq1,What?,\nq2,What?,cat.png\n',
+    },
+    says: '<folder>/q.csv:3: image: expected an image as a data URL (data:image/png;base64,...), received "cat.png"; …',
+  },
+  {
+    input: 'rows in Latin-1',
+    files: given({ rows: Buffer.from('{"id":"q1","question":"caf\xe9?"}\n', 'latin1') }).files,
+    says: '<rows>:1: expected UTF-8 text, received other bytes; save it as UTF-8…',
+  },
+  {
+    input: 'a deeply nested question',
+    ...given({ rows: `{"id":"q1","question":"a","x":${'['.repeat(2e5)}${']'.repeat(2e5)}}\n` }),
+    says: '<rows>:1: x: expected values at most 100 deep, received deeper ones',
   },
   {
     input: 'a name that resembles a config',
@@ -514,7 +537,7 @@ describe('beside groups, a mistake is refused', () => {
 });
 
 describe('a habit that does no harm', () => {
-  const { 'benchmark.toml': spec = '' } = given().files;
+  const spec = validSpec;
   /** Everything is accepted up to the questions, whose only row has no question. */
   const refused = '{"id": "q1"}\n';
 

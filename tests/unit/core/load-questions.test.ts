@@ -50,6 +50,79 @@ describe('loadQuestions', () => {
     expect(error.message).toBe(error.details.problems?.join('\n'));
   });
 
+  it('keeps all digits of whole numbers, in whichever field', async () => {
+    const text =
+      '{"id": 12345678901234567890, "question": "a", "target": 9007199254740993, "level": -98765432109876543210, "n": [12345678901234567891], "safe": 9007199254740991, "tiny": 1e-300, "mole": 6.022e23}';
+    const files = { '/q.jsonl': `${text}\n`, '/q.json': `[${text.replace('12345', '54321')}]` };
+
+    const questions = await collect(loadQuestions(Object.keys(files), new FakeSourceReader(files)));
+
+    expect(questions.map(({ id }) => id)).toEqual(['12345678901234567890', '54321678901234567890']);
+    expect(questions[0]).toMatchObject({
+      target: ['9007199254740993'],
+      tags: { level: '-98765432109876543210' },
+      metadata: {
+        n: ['12345678901234567891'],
+        safe: 9007199254740991,
+        tiny: 1e-300,
+        mole: 6.022e23,
+      },
+    });
+  });
+
+  /** A list in a list in a list. */
+  const deepList = '['.repeat(200_000) + ']'.repeat(200_000);
+  const deepTable = `${'{"x":'.repeat(200_000)}1${'}'.repeat(200_000)}`;
+
+  it.each([
+    [
+      'a number that is none',
+      '"target": 1e400',
+      'target: expected a number below 1.8e308, received a larger one; write it as a text',
+    ],
+    [
+      'half of a character',
+      String.raw`"choices": ["x", "\ud83d"]`,
+      String.raw`choices[1]: expected whole characters, received half of one (a "\ud83d" without its other half); UTF-8 cannot hold it`,
+    ],
+    [
+      'a deeply nested list',
+      `"metadata": {"x": ${deepList}}`,
+      'metadata: expected values at most 100 deep, received deeper ones',
+    ],
+    [
+      'a deeply nested table',
+      `"extra": ${deepTable}`,
+      'extra: expected values at most 100 deep, received deeper ones',
+    ],
+  ])('rejects a row with %s, on a line or in an array', async (_, field, problem) => {
+    const bad = `{"id": "b", "question": "b", ${field}}`;
+
+    const onALine = await refusalOf({ '/q.jsonl': `${row('a')}\n${bad}` });
+    const inAnArray = await refusalOf({ '/q.json': `[${row('a')}, ${bad}]` });
+
+    expect(onALine.message).toBe(`/q.jsonl:2: ${problem}`);
+    expect(inAnArray.message).toBe(`/q.json[1]: ${problem}`);
+  });
+
+  it('rejects a row that is too deeply nested to be read with all digits', async () => {
+    const error = await refusalOf({ '/q.jsonl': `{"id": 1234567890123456789, "x": ${deepList}}` });
+
+    expect(error.message).toMatch(/^\/q\.jsonl:1: expected JSON \(nested more than 100 deep\)/);
+  });
+
+  it.each([deepList, '["\\ud83d"]', '[1e400]'])(
+    'rejects a field of a table that holds no good JSON',
+    async (choices) => {
+      const table = [{ id: 'a', question: 'a', choices }];
+      const reader = new FakeSourceReader({}, { '/q.csv': table });
+
+      const error = await caught(loadQuestions(['/q.csv'], reader));
+
+      expect(error.message).toMatch(/^\/q\.csv\[0\]: choices: expected a list, received "\[/);
+    },
+  );
+
   it('rejects an array with the index of each problem', async () => {
     const error = await refusalOf({ '/q.json': `[${row('a')}, 5, ${row('a')}]` });
 

@@ -150,11 +150,31 @@ describe('a column of images', () => {
     expect(question).toMatchObject({ attachments, metadata: {} });
   });
 
-  it('is metadata if it holds something else', () => {
-    const { question } = parseQuestionRow({ id: '1', question: 'Why?', image: 'cat.png' });
+  it.each([['cat.png'], ['https://example.org/cat.png'], [{ path: 'cat.png' }], [[image, 7]]])(
+    'is a problem if it holds something else: %j',
+    (value) => {
+      const { problems } = parseQuestionRow({ id: '1', question: 'Why?', image: value });
 
+      const [other] = [value].flat().slice(-1);
+      expect(problems).toEqual([
+        `image: expected an image as a data URL (data:image/png;base64,...), received ${JSON.stringify(other)}; to send addresses, which the vendor fetches, write [columns] attachments = "image"; to send nothing, rename the column`,
+      ]);
+    },
+  );
+
+  it.each([[null], [''], [[]], [[null]]])('is no image where it is empty: %j', (value) => {
+    const { question } = parseQuestionRow({ id: '1', question: 'Why?', Images: value });
+
+    expect(question).toMatchObject({ metadata: {} });
     expect(question?.attachments).toBeUndefined();
-    expect(question?.metadata).toEqual({ image: 'cat.png' });
+  });
+
+  it('sends addresses that [columns] maps', () => {
+    const row = { id: '1', question: 'Why?', image: 'https://example.org/cat.png' };
+
+    const { question } = parseQuestionRow(row, { columns: { attachments: 'image' } });
+
+    expect(question?.attachments).toEqual(['https://example.org/cat.png']);
   });
 });
 

@@ -94,7 +94,7 @@ describe('a CSV or TSV file', () => {
       'other bytes than UTF-8',
       'q.csv',
       Buffer.from('id,q\n1,caf\xe9\n', 'latin1'),
-      'expected UTF-8',
+      'q.csv:2: expected UTF-8',
     ],
     ['UTF-16', 'q.tsv', Buffer.from('\uFEFFid\tq\n', 'utf16le'), 'expected UTF-8'],
     ['no gzip in a name with .gz', 'q.csv.gz', Buffer.from('id,q\n'), 'expected a gzip file'],

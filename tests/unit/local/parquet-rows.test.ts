@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { fileSourceReader } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
@@ -56,6 +57,17 @@ describe('a Parquet file', () => {
 
     await expect(reading).rejects.toMatchObject({ code: 'invalid-question' });
     await expect(reading).rejects.toThrow('q.parquet: expected a Parquet file');
+  });
+
+  it('is rejected if a text in it is not UTF-8', async () => {
+    const good = await readFile(`${folder}none.parquet`);
+    const bad = Buffer.from(good.toString('latin1').replaceAll('\xc3\xa9', '\xff\xff'), 'latin1');
+    await using place = await temporaryFolder({ 'q.parquet': bad });
+
+    const reading = collect(fileSourceReader.readTable(place.resolve('q.parquet')));
+
+    await expect(reading).rejects.toMatchObject({ code: 'invalid-question' });
+    await expect(reading).rejects.toThrow(/q\.parquet: expected a Parquet file .*utf-8/);
   });
 
   it('is missing under its name', async () => {

@@ -11,9 +11,15 @@ export interface SourceReader {
   /**
    * Streams the lines of a UTF-8 text file without their line endings.
    *
-   * @throws {ThriceError} `invalid-file` when it cannot be read.
+   * @throws {ThriceError} `invalid-file` when it cannot be read, is not UTF-8, or has a line that is no row: one of more than 64 MiB.
    */
   readLines(path: string): AsyncIterable<string>;
+  /**
+   * Returns how a UTF-8 text file begins: at least its first character.
+   *
+   * @throws {ThriceError} `invalid-file` when it cannot be read.
+   */
+  readStart(path: string): Promise<string>;
   /**
    * Streams the rows of a table, whose format is that of its extension: `.csv`, `.tsv`, `.parquet`.
    *
@@ -25,7 +31,7 @@ export interface SourceReader {
   /**
    * Reads a whole UTF-8 text file.
    *
-   * @throws {ThriceError} `invalid-file` when it cannot be read.
+   * @throws {ThriceError} `invalid-file` when it cannot be read, is not UTF-8, or is longer than 512 MiB.
    */
   readText(path: string): Promise<string>;
   /** Lists the names in a folder, sorted by code unit. Undefined if the folder does not exist. */

@@ -1,16 +1,29 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { type CreateDigest, type SourceReader, ThriceError } from '@thrice/core';
-import { readFileLines, splitLines } from '../store/file-blob-store.ts';
+import { splitLines } from '../store/file-blob-store.ts';
 import { describeMissing } from './describe-missing.ts';
 import { decodeUtf8, readBytes } from './read-bytes.ts';
+
+/** No row of questions is longer. */
+const MAX_LINE_BYTES = 64 * 2 ** 20;
+/** Node.js holds no longer text. */
+const MAX_TEXT_CHARS = 512 * 2 ** 20 - 64;
 
 /** Reads the user's files from the local disk. */
 export const fileSourceReader: SourceReader = {
   async *readLines(path) {
     try {
-      yield* isPacked(path) ? splitLines(readTexts(path)) : readFileLines(path);
+      yield* splitLines(decodeUtf8(path, readBytes(path), MAX_LINE_BYTES));
+    } catch (error) {
+      throw unreadable(path, error);
+    }
+  },
+  async readStart(path) {
+    try {
+      for await (const text of readTexts(path)) if (text !== '') return text;
+      return '';
     } catch (error) {
       throw unreadable(path, error);
     }
@@ -30,12 +43,14 @@ export const fileSourceReader: SourceReader = {
   },
   async readText(path) {
     try {
-      if (!isPacked(path)) return await readFile(path, 'utf8');
       let text = '';
-      for await (const part of readTexts(path)) text += part;
+      for await (const part of readTexts(path)) {
+        if (text.length + part.length > MAX_TEXT_CHARS) throw tooLong(path);
+        text += part;
+      }
       return text;
     } catch (error) {
-      throw error instanceof RangeError ? tooLong(path, error) : unreadable(path, error);
+      throw unreadable(path, error);
     }
   },
   async listFolder(path) {
@@ -56,10 +71,6 @@ export const fileSourceReader: SourceReader = {
     return createHash('sha256').update(text, 'utf8').digest('hex');
   },
 };
-
-function isPacked(path: string): boolean {
-  return path.toLowerCase().endsWith('.gz');
-}
 
 function readTexts(path: string): AsyncIterable<string> {
   return decodeUtf8(path, readBytes(path));
@@ -87,10 +98,9 @@ function describeReason(error: Error, path: string): string {
   return error.message;
 }
 
-/** Node.js holds no longer text, and says so with a RangeError. */
-function tooLong(path: string, cause: RangeError): ThriceError {
+function tooLong(path: string): ThriceError {
   const message = `${path}: expected a text of at most 512 MiB, received a longer one`;
-  return new ThriceError({ code: 'invalid-file', message, cause });
+  return new ThriceError({ code: 'invalid-file', message });
 }
 
 function unreadable(path: string, error: unknown): unknown {

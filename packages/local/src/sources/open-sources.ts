@@ -25,6 +25,7 @@ export function openSources(
     async *readLines(path) {
       yield* fileSourceReader.readLines(await localPath(path));
     },
+    readStart: async (path) => await fileSourceReader.readStart(await localPath(path)),
     async *readTable(path, columns) {
       yield* fileSourceReader.readTable(await localPath(path), columns);
     },

@@ -41,6 +41,7 @@ export async function* parquetRows(path: string): AsyncIterable<TableRow> {
         rowEnd,
         useOffsetIndex: true,
         utf8: false,
+        parsers: { stringFromBytes: textOf },
         onChunk: (chunk) => chunks.push(chunk),
       }),
     );
@@ -52,6 +53,13 @@ export async function* parquetRows(path: string): AsyncIterable<TableRow> {
       yield { value, place: `[${index}]` };
     }
   }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The reader itself would read other bytes as characters that nobody wrote. */
+function textOf(bytes: Uint8Array | undefined): string | undefined {
+  return bytes && utf8.decode(bytes);
 }
 
 /** Returns the values of a column by the index of their row; rows are asked for in order. */

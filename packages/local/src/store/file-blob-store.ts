@@ -164,7 +164,8 @@ export async function* readFileLines(path: string, start = 0): AsyncIterable<str
 export async function* splitLines(chunks: AsyncIterable<string>): AsyncIterable<string> {
   let rest = '';
   for await (const chunk of chunks) {
-    const lines = (rest + chunk).split('\n');
+    const [first = '', ...lines] = chunk.split('\n');
+    lines.unshift(rest + first);
     rest = lines.pop() ?? '';
     for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line;
   }

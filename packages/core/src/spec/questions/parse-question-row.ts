@@ -3,6 +3,7 @@ import type { QuestionColumns } from '../../domain/question-columns.ts';
 import { describeIssues, showValue } from '../describe-issues.ts';
 import { suggestName } from '../nearest-name.ts';
 import { isTable, mapColumns } from './map-columns.ts';
+import { findBadValue, parseRowJson } from './parse-row-json.ts';
 
 /** The names of each field, in any case; if a row has several for one field, the first counts. */
 const FIELD_NAMES = {
@@ -129,8 +130,11 @@ function draftQuestion(row: Readonly<Record<string, unknown>>): Draft {
   ];
   for (const [key, value] of Object.entries(row)) {
     if (keys.has(key) || isFieldName(key) || columns.includes(key)) continue;
-    if (isImage(key, value)) fields['attachments'] ??= value;
-    else tables[TAG_FIELDS.has(key.toLowerCase()) ? 'tags' : 'metadata'][key] = value;
+    if (/^images?$/i.test(key)) {
+      const images = readImages(key, value);
+      problems.push(...images.problems);
+      fields['attachments'] ??= images.urls;
+    } else tables[TAG_FIELDS.has(key.toLowerCase()) ? 'tags' : 'metadata'][key] = value;
   }
   fields['id'] = numberToText(fields['id']);
   fields['attachments'] = toAttachments(fields['attachments']);
@@ -172,21 +176,25 @@ function isFieldName(key: string): boolean {
 /** Reads a list or table that a file of texts holds as JSON; anything else is left to the schema. */
 function parseStructure(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
-  try {
-    return JSON.parse(value) as unknown;
-  } catch {
-    return value;
-  }
+  const parsed = parseRowJson(value);
+  return parsed.error === undefined && findBadValue(parsed.value) === undefined
+    ? parsed.value
+    : value;
 }
 
-/** A column of images, as datasets name it. */
-function isImage(key: string, value: unknown): boolean {
-  if (!/^images?$/i.test(key)) return false;
-  const images = [value].flat();
-  return (
-    images.length > 0 &&
-    images.every((image) => typeof image === 'string' && image.startsWith('data:image/'))
-  );
+/**
+ * Reads a column that datasets name `image` or `images`. Whatever is in it is one, or the question would be asked
+ * without it.
+ */
+function readImages(
+  key: string,
+  value: unknown,
+): { readonly urls: readonly unknown[]; readonly problems: readonly string[] } {
+  const urls = [value].flat().filter((url) => url !== null && url !== '');
+  const other = urls.find((url) => typeof url !== 'string' || !url.startsWith('data:image/'));
+  if (other === undefined) return { urls, problems: [] };
+  const problem = `${key}: expected an image as a data URL (data:image/png;base64,...), received ${showValue(other)}; to send addresses, which the vendor fetches, write [columns] attachments = "${key}"; to send nothing, rename the column`;
+  return { urls: [], problems: [problem] };
 }
 
 function deriveId(fields: Record<string, unknown>, { digestText }: RowReading): string | undefined {

@@ -1,7 +1,7 @@
 import { ThriceError } from '../../errors.ts';
 import type { SourceReader } from '../../ports/source-reader.ts';
 import { showValue } from '../describe-issues.ts';
-import { describeJsonError } from '../describe-json-error.ts';
+import { findBadValue, parseRowJson } from './parse-row-json.ts';
 
 /** The files that are tables; all others are JSON, by lines or as one array. */
 const TABLE = /\.(?:(?:csv|tsv)(?:\.gz)?|parquet)$/i;
@@ -77,38 +77,35 @@ async function* readTableRows(
 }
 
 async function* readJsonRows(path: string, reader: SourceReader): AsyncIterable<FileRow> {
+  if (/^\uFEFF?\s*\[/.test(await reader.readStart(path))) {
+    yield* readArray(path, reader);
+    return;
+  }
   let lineNumber = 0;
   for await (const line of reader.readLines(path)) {
     lineNumber += 1;
     const text = lineNumber === 1 ? line.replace(/^\uFEFF/, '') : line;
-    if (lineNumber === 1 && text.trimStart().startsWith('[')) {
-      yield* readArray(path, reader);
-      return;
-    }
     if (text.trim() !== '') yield { ...parseLine(text), where: `${path}:${lineNumber}` };
   }
 }
 
-function parseLine(text: string): { readonly value?: unknown; readonly problem?: string } {
-  const { value, error } = parseJson(text);
-  if (error === undefined) return { value };
+function parseLine(text: string): Omit<FileRow, 'where'> {
+  const { value, error } = parseRowJson(text);
+  if (error === undefined) return checkRow(value);
   return { problem: `expected JSON (${error}), received ${showValue(text)}` };
 }
 
+function checkRow(value: unknown): Omit<FileRow, 'where'> {
+  const problem = findBadValue(value);
+  return problem === undefined ? { value } : { problem };
+}
+
 async function* readArray(path: string, reader: SourceReader): AsyncIterable<FileRow> {
-  const parsed = parseJson((await reader.readText(path)).replace(/^\uFEFF/, ''));
+  const parsed = parseRowJson((await reader.readText(path)).replace(/^\uFEFF/, ''));
   if (parsed.error !== undefined) {
     throw invalidQuestions([`${path}: expected a JSON array (${parsed.error})`]);
   }
   for (const [index, value] of (parsed.value as unknown[]).entries()) {
-    yield { value, where: `${path}[${index}]` };
-  }
-}
-
-function parseJson(text: string): { readonly value?: unknown; readonly error?: string } {
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch (error) {
-    return { error: describeJsonError(error, text) };
+    yield { ...checkRow(value), where: `${path}[${index}]` };
   }
 }
