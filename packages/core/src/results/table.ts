@@ -94,7 +94,9 @@ function renderCsvRow(cells: readonly string[]): string {
 
 /** Quoted where needed; a text that a spreadsheet would run as a formula gets an apostrophe. */
 function renderCsvCell(cell: string): string {
-  const isFormula = /^[=+@\t\r]/.test(cell) || (cell.startsWith('-') && !/^-\d/.test(cell));
+  const isFormula =
+    /^[=+@\t\r]/.test(cell) ||
+    (cell.startsWith('-') && !/^-\d[\d.,]*(?:e[+-]?\d+)?%?$/i.test(cell));
   const safe = isFormula ? `'${cell}` : cell;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
