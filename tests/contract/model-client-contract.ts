@@ -250,6 +250,16 @@ export function describeModelClientContract(
       });
     });
 
+    it('keeps no more of the name of a model than its end, which is compared', async () => {
+      const model = `${'x'.repeat(100_000)}/models/qwen3-32b.gguf`;
+      await using server = await startWith({ ...bodies.answer('42', { usage }), model });
+
+      const { servedModel, raw } = await sendTo(server);
+
+      expect(servedModel).toBe(`…${model.slice(-299)}`);
+      expect(raw).toMatchObject({ model });
+    });
+
     it('leaves a content filter and another served model to the caller', async () => {
       await using server = await startWith({ ...bodies.filtered, usage });
 

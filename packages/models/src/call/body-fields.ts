@@ -20,10 +20,15 @@ export function errorFieldOf(raw: unknown): object | string | undefined {
   return typeof error === 'string' && error !== '' ? error : undefined;
 }
 
-/** The model that a body names; null if it names none. */
+/** No vendor names a model by more; the path of a file is compared by its end. */
+const MAX_MODEL_CHARS = 300;
+
+/** The model that a body names, or the end of a name that is too long; null if it names none. */
 export function readServedModel(raw: unknown): string | null {
   const model = fieldOf(raw, 'model');
-  return typeof model === 'string' ? model : null;
+  if (typeof model !== 'string') return null;
+  if (model.length <= MAX_MODEL_CHARS) return model;
+  return `…${model.slice(1 - MAX_MODEL_CHARS).toWellFormed()}`;
 }
 
 /** A token count; null for one that is missing or unreadable: the answer is kept. */
