@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import type { Summary } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { readCellRows } from '../support/cell-rows.ts';
@@ -124,6 +124,30 @@ describe('a run that reuses another', () => {
     expect(scoresOf(later.summary)).toEqual(scoresOf(earlier.summary));
     expect(costOf(later.summary)).toBe(0);
     expect(await verify(folder, later.group)).toBe(0);
+  });
+
+  it('refuses a group that has none of its calls, and creates and buys nothing', async () => {
+    await using model = await startModel();
+    await using folder = await openFolder(model.url);
+    const earlier = await run(folder, 'apart.toml');
+    const boughtCount = model.count();
+    const spec = await readFile(folder.resolve('apart.toml'), 'utf8');
+    const other = spec.replaceAll('model = "lab/m"', 'model = "lab/m"\ntemperature = 0.5');
+    await writeFile(folder.resolve('other.toml'), other);
+    const reuse = ['other.toml', '--reuse', earlier.group];
+
+    const outcomes = await Promise.all(
+      ['run', 'estimate'].map((command) => callThrice([command, ...reuse], { cwd: folder.path })),
+    );
+
+    for (const { exitCode, stdout, stderr } of outcomes) {
+      expect({ exitCode, stdout }).toEqual({ exitCode: 64, stdout: '' });
+      expect(stderr).toContain(
+        `--reuse: expected calls of ${earlier.group} that this spec asks for`,
+      );
+    }
+    expect(model.count()).toBe(boughtCount);
+    expect(await readdir(folder.resolve('.thrice', 'runs'))).toEqual([earlier.group]);
   });
 
   it.each([

@@ -82,6 +82,7 @@ describe('an estimate without a pilot', () => {
     const bought = {
       reusedCells: 6,
       sharedCells: 3,
+      takingCells: 0,
       prompts: { prompts: 11, bytes: 1_320, messages: 11, images: 0, longestBytes: 240 },
       fewestCalls: 11,
       mostCalls: 11,
@@ -96,6 +97,7 @@ describe('an estimate without a pilot', () => {
       cells: 20,
       reusedCells: 6,
       sharedCells: 3,
+      takingCells: 0,
       calls: { expected: 11, lower: 11, upper: 11 },
       inputTokens: { expected: 374, lower: 220, upper: 748 },
       outputTokens: { upper: 1_100 },
@@ -108,6 +110,7 @@ describe('an estimate without a pilot', () => {
     const bought = {
       reusedCells: 2,
       sharedCells: 0,
+      takingCells: 0,
       prompts,
       fewestCalls: 7,
       mostCalls: 9,
@@ -125,6 +128,7 @@ describe('an estimate without a pilot', () => {
     const bought = {
       reusedCells: 5,
       sharedCells: 0,
+      takingCells: 0,
       prompts: { prompts: 0, bytes: 0, messages: 0, images: 0, longestBytes: 0 },
       fewestCalls: 5,
       mostCalls: 5,
@@ -142,6 +146,7 @@ describe('an estimate without a pilot', () => {
     const bought = {
       reusedCells: 0,
       sharedCells: 10,
+      takingCells: 0,
       prompts: { prompts: 0, bytes: 0, messages: 0, images: 0, longestBytes: 0 },
       fewestCalls: 0,
       mostCalls: 0,

@@ -5,6 +5,7 @@ import {
   type Estimate,
   type EstimatedPlan,
   estimatePlan,
+  ThriceError,
 } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import type { PreparedRun } from './prepare-run.ts';
@@ -24,6 +25,7 @@ export function estimateRun(
  *
  * @param known.isPiloted - The cells of a pilot have shared their calls already.
  * @returns Undefined if none takes any.
+ * @throws {ThriceError} `invalid-argument` if earlier groups are named that have none of the calls: all would be bought.
  */
 export async function countBoughtCalls(
   { benchmark, source, spec, skipped }: PreparedRun,
@@ -34,5 +36,16 @@ export async function countBoughtCalls(
   if (earlier === undefined && !sharesCalls) return undefined;
   const configs = benchmark.configs.filter(({ name }) => !skipped.has(name));
   const plan = { benchmark: { ...benchmark, configs, sharesCalls }, source, earlier };
-  return await countBought({ ...plan, select: spec.select }, createNodeDigest);
+  const bought = await countBought({ ...plan, select: spec.select }, createNodeDigest);
+  if (earlier !== undefined && [...bought.values()].every(({ takingCells }) => takingCells === 0))
+    throw noneToReuse(earlier.groups);
+  return bought;
+}
+
+function noneToReuse(groups: EarlierGroups['groups']): ThriceError {
+  const names = groups.map(({ group }) => group).join(', ');
+  return new ThriceError({
+    code: 'invalid-argument',
+    message: `--reuse: expected calls of ${names} that this spec asks for, found none: lane, model, messages and parameters must be the same; "thrice ls" lists other groups; without --reuse everything is bought`,
+  });
 }

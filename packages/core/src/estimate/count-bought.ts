@@ -28,6 +28,8 @@ export interface BoughtCalls {
   readonly reusedCells: number;
   /** Cells that take every call from earlier groups or from other cells of the plan, some from these. */
   readonly sharedCells: number;
+  /** Cells that take some call from earlier groups. */
+  readonly takingCells: number;
   /** Of the calls that are bought whatever is answered. */
   readonly prompts: PromptSizes;
   readonly fewestCalls: number;
@@ -88,6 +90,7 @@ export async function countBought(
 const NOTHING_BOUGHT: BoughtCalls = {
   reusedCells: 0,
   sharedCells: 0,
+  takingCells: 0,
   prompts: NO_PROMPTS,
   fewestCalls: 0,
   mostCalls: 0,
@@ -210,23 +213,32 @@ interface PlannedCell extends Identification {
 interface CellCount {
   /** Whether it takes every call from earlier groups. */
   readonly isReused: boolean;
+  /** Whether it takes any. */
+  readonly isTaking: boolean;
   /** The prompts of the calls that it buys in any case. */
   readonly prompts: readonly (readonly Message[])[];
   readonly fewest: number;
   readonly most: number | null;
 }
 
-const UNKNOWN_CALLS: CellCount = { isReused: false, prompts: [], fewest: 0, most: null };
-const REUSED: CellCount = { isReused: true, prompts: [], fewest: 0, most: 0 };
+const UNKNOWN_CALLS: CellCount = {
+  isReused: false,
+  isTaking: false,
+  prompts: [],
+  fewest: 0,
+  most: null,
+};
+const REUSED: CellCount = { isReused: true, isTaking: true, prompts: [], fewest: 0, most: 0 };
 
 function addCells(
   sum: BoughtCalls,
-  { isReused, prompts, fewest, most }: CellCount,
+  { isReused, isTaking, prompts, fewest, most }: CellCount,
   count: number,
 ): BoughtCalls {
   return {
     reusedCells: sum.reusedCells + (isReused ? count : 0),
     sharedCells: sum.sharedCells + (!isReused && most === 0 ? count : 0),
+    takingCells: sum.takingCells + (isTaking ? count : 0),
     prompts: addSizes(sum.prompts, prompts.reduce(addPrompt, NO_PROMPTS), count),
     fewestCalls: sum.fewestCalls + count * fewest,
     mostCalls: sum.mostCalls === null || most === null ? null : sum.mostCalls + count * most,
@@ -246,6 +258,7 @@ async function countCell(cell: PlannedCell): Promise<CellCount> {
   const judged = asksJudge(config) && run.asked === undefined ? 1 : 0;
   return {
     isReused: false,
+    isTaking: certain.some(({ name }) => run.recorded.has(name)),
     prompts: bought.map(({ messages }) => messages),
     fewest: bought.length + judged,
     most: config.roles.length - (certain.length - bought.length),
@@ -313,6 +326,7 @@ function countFrom(name: string, takenCount: number, { config, run }: PlannedCel
   const most = config.roles.length - takenCount - (isShared ? 1 : 0);
   return {
     ...UNKNOWN_CALLS,
+    isTaking: takenCount > 0,
     fewest: isShared ? 0 : 1,
     most: certainRolesOf(config) === undefined ? null : most,
   };
