@@ -97,7 +97,6 @@ describe('an estimate without a pilot', () => {
       cells: 20,
       reusedCells: 6,
       sharedCells: 3,
-      takingCells: 0,
       calls: { expected: 11, lower: 11, upper: 11 },
       inputTokens: { expected: 374, lower: 220, upper: 748 },
       outputTokens: { upper: 1_100 },

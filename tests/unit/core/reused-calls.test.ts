@@ -114,7 +114,7 @@ class Store {
   }
 
   /** The same over all configs. */
-  async count(plan: Plan): Promise<Omit<BoughtCalls, 'prompts'>> {
+  async count(plan: Plan): Promise<Omit<BoughtCalls, 'prompts' | 'takingCells'>> {
     const counts = [...(await this.countByConfig(plan)).values()];
     const total = (pick: (bought: BoughtCalls) => number) =>
       counts.reduce((sum, bought) => sum + pick(bought), 0);
