@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, readlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, truncate, utimes } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ThriceError } from '@thrice/core';
@@ -38,17 +38,52 @@ describe('FileBlobStore', () => {
     expect(await readdir(folder.path)).toEqual(['a']);
   });
 
-  it('removes the temporary file of a writer that was killed long ago', async () => {
+  it(
+    'removes the temporary file of a writer of the same blob that was killed, and no other',
+    async () => {
+      await using folder = await temporaryFolder({ 'a.other.tmp': '', 'a.txt': '' });
+      using blobs = new FileBlobStore(folder.path);
+      const script = `
+      const { FileBlobStore } = await import(${JSON.stringify(pathToFileURL(source).href)});
+      const blobs = new FileBlobStore(${JSON.stringify(folder.path)});
+      async function* text() { process.stdout.write('x'); await new Promise((end) => setTimeout(end, 60_000)); }
+      await Promise.all([blobs.write('a', text()), blobs.write('b', text())]);`;
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', script]);
+      let output = '';
+      while (output.length < 2) output += String((await once(child.stdout, 'data'))[0]);
+
+      await blobs.write('a', ['whole']);
+      const whileAlive = await readdir(folder.path);
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      await blobs.write('a', ['whole']);
+
+      expect(whileAlive.filter((name) => /^[ab]\..*\.tmp$/.test(name))).toHaveLength(3);
+      expect((await readdir(folder.path)).sort()).toEqual([
+        'a',
+        'a.other.tmp',
+        'a.txt',
+        expect.stringMatching(/^b\..*\.tmp$/) as string,
+      ]);
+    },
+    PROCESS_TIMEOUT_MS,
+  );
+
+  it('completes a write whatever the clock says meanwhile', async () => {
     await using folder = await temporaryFolder();
     using blobs = new FileBlobStore(folder.path);
-    for (const name of ['a.old.tmp', 'a.new.tmp', 'b.old.tmp']) {
-      await writeFile(folder.resolve(name), 'half');
-      if (name.includes('old')) await utimes(folder.resolve(name), 1, 1);
+    async function* slowText() {
+      yield 'slow';
+      // As if the clock had been set forward by years since the write began.
+      for (const name of await readdir(folder.path)) await utimes(folder.resolve(name), 1, 1);
+      await blobs.write('a', ['meanwhile']);
+      yield 'er';
     }
 
-    await blobs.write('a', ['whole']);
+    await blobs.write('a', slowText());
 
-    expect((await readdir(folder.path)).sort()).toEqual(['a', 'a.new.tmp', 'b.old.tmp']);
+    expect(await blobs.readText('a')).toBe('slower');
+    expect(await readdir(folder.path)).toEqual(['a']);
   });
 
   it('names the file it cannot write because another file blocks its folder', async () => {

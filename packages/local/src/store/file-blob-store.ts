@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   closeSync,
   createReadStream,
@@ -12,11 +12,10 @@ import {
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type BlobRemover, type BlobStore, ThriceError } from '@thrice/core';
+import { hostIdentity, isRunning, processStart } from './process-identity.ts';
 
 /** Chunks are buffered up to this many characters before they are written. */
 const BUFFER_CHARS = 256 * 1024;
-/** A temporary file that was not modified for this long was left behind by a crashed process. */
-const ABANDONED_MS = 3_600_000;
 
 /**
  * Stores blobs as files in one folder.
@@ -41,7 +40,7 @@ export class FileBlobStore implements BlobStore, BlobRemover, Disposable {
 
   async write(key: string, chunks: AsyncIterable<string> | Iterable<string>): Promise<void> {
     const path = this.#path(key);
-    const temporary = `${path}.${randomUUID()}.tmp`;
+    const temporary = `${path}.${writerName()}.${randomUUID().slice(0, 8)}.tmp`;
     try {
       await mkdir(dirname(path), { recursive: true });
       await writeWhole(temporary, chunks, this.#flush);
@@ -183,18 +182,26 @@ async function* readFiles(paths: readonly string[]): AsyncIterable<string> {
   }
 }
 
-/** Removes temporary files that killed writers of the same file left behind. */
+/** Removes temporary files that killed writers of the same file left behind. Those of other hosts stay: they may live. */
 async function removeAbandoned(path: string): Promise<void> {
-  const names = await readdir(dirname(path));
-  const temporaryNames = names.filter(
-    (name) => name.startsWith(`${basename(path)}.`) && name.endsWith('.tmp'),
-  );
-  for (const name of temporaryNames) {
-    const temporary = join(dirname(path), name);
-    const age =
-      Date.now() - ((await stat(temporary).catch(() => undefined))?.mtimeMs ?? Date.now());
-    if (age > ABANDONED_MS) await rm(temporary, { force: true });
+  const start = `${basename(path)}.`;
+  for (const name of await readdir(dirname(path))) {
+    if (!name.startsWith(start)) continue;
+    const [, host, pid = '', started] =
+      /^([0-9a-f]{8})-(\d+)-(\d*)\.[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? [];
+    if (host !== hostDigest()) continue;
+    const isAlive = isRunning(Number(pid)) && (processStart(Number(pid)) ?? '') === started;
+    if (!isAlive) await rm(join(dirname(path), name), { force: true });
   }
+}
+
+/** Names this process in the names of its temporary files: clocks are set, processes are not. */
+function writerName(): string {
+  return `${hostDigest()}-${process.pid}-${processStart(process.pid) ?? ''}`;
+}
+
+function hostDigest(): string {
+  return createHash('sha256').update(hostIdentity()).digest('hex').slice(0, 8);
 }
 
 async function writeWhole(
