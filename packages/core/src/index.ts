@@ -141,6 +141,7 @@ export {
 } from './domain/budget.ts';
 export {
   asDuplicate,
+  type Call,
   type CellStep,
   callSchema,
   cellStepSchema,
@@ -334,6 +335,7 @@ export {
 } from './publish/graded-group.ts';
 export { readGradings, withCurrentGrading } from './publish/gradings.ts';
 export { type ExportedRun, readRun } from './publish/read-run.ts';
+export type { RecordedBody } from './publish/row-check.ts';
 export { type Verification, verifyGroup } from './publish/verify-group.ts';
 export { budgetEvent } from './reconcile/budget-events.ts';
 export { checkBudget } from './reconcile/check-budget.ts';

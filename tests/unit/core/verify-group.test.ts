@@ -1,12 +1,15 @@
 import {
   type Benchmark,
+  type Call,
   type CellResult,
   type CellRow,
   finalizeGroup,
   type GroupHeader,
   groupKey,
   limits,
+  type ModelRequest,
   type PatternMatcher,
+  type RecordedBody,
   type Summary,
   verifyGroup,
 } from '@thrice/core';
@@ -24,6 +27,7 @@ import {
 } from '../../support/builders.ts';
 import { FakeBudgets } from '../../support/fake-budgets.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
+import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { runKey } from '../../support/published-rows.ts';
 
 const questions = ['right', 'wrong', 'broken', 'empty'].map((id) =>
@@ -580,6 +584,88 @@ describe('verifyGroup with questions, journal and scorers at hand', () => {
     ]);
   });
 
+  it('reports an answer that its recorded body does not give, though all else was changed alike', async () => {
+    const forged = ({ cell }: ModelRequest) =>
+      aModelResponse({
+        output: anOutput({ text: '42' }),
+        raw: { text: cell.id === 'wrong' ? '41' : '42' },
+      });
+    const { engine, header, cells } = await published({}, forged);
+    const readBody = ({ outputTokens }: Call, raw: unknown): RecordedBody => ({
+      output: anOutput({ text: (raw as { readonly text: string }).text }),
+      call: { servedModel: 'm', inputTokens: 10, outputTokens },
+    });
+
+    const believed = await verifyGroup(header, engine.benchmark, engine);
+    const { mismatches } = await verifyGroup(header, engine.benchmark, { ...engine, readBody });
+
+    expect(believed.mismatches).toEqual([]);
+    expect(mismatches).toEqual(
+      header.runs.map(
+        (run) =>
+          `${cells.replace(header.runs[0] ?? '', run)}: wrong: answer: output.text: published "42", its body gives "41"`,
+      ),
+    );
+  });
+
+  it('reports tallies that the cells do not give', async () => {
+    const { engine, header } = await published();
+    const run = header.runs[1] ?? '';
+    const [tally] = await engine.ledger.readTallies(run);
+    if (tally === undefined) throw new Error('expected a tally');
+    const counts = { ...tally.counts, scored: tally.counts.scored + 3 };
+    await engine.ledger.replaceTally(tally, { ...tally, counts });
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([
+      `tally of ${run} direct: counts.scored: published ${counts.scored}, its cells give ${tally.counts.scored}`,
+    ]);
+  });
+
+  it('reports files that are not of the group, and no hidden or temporary ones', async () => {
+    const { engine, header, cells } = await published();
+    const folder = `runs/${header.group}`;
+    const listFiles = async () =>
+      [
+        ...engine.blobs.texts.keys(),
+        `${folder}/progress.json`,
+        `${folder}/report.html`,
+        `${folder}/.DS_Store`,
+        `${folder}/.ahead/runs/x.jsonl`,
+        `${cells}.0123abcd-1-2.0123abcd.tmp`,
+        `${folder}/${header.runs[0]}/cells/other.jsonl`,
+        `${folder}/demo-r9/summary.json`,
+      ].filter((key) => key.startsWith(`${folder}/`));
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, { ...engine, listFiles });
+
+    expect(mismatches).toEqual([
+      `${folder}/${header.runs[0]}/cells/other.jsonl: not a file of this group`,
+      `${folder}/demo-r9/summary.json: not a file of this group`,
+    ]);
+  });
+
+  it('reports lines of paid-twice.jsonl that are of no cell', async () => {
+    const { engine, header } = await published();
+    const key = `runs/${header.group}/paid-twice.jsonl`;
+    const cell = {
+      at: '2026-01-02T03:04:05.000Z',
+      run: header.runs[0],
+      config: 'direct',
+      id: 'wrong',
+    };
+    const lines = [cell, cell, { ...cell, id: 'none' }].map((line) => JSON.stringify(line));
+    engine.blobs.texts.set(key, `${[...lines, '{"run":'].join('\n')}\n`);
+
+    const { mismatches } = await verifyGroup(header, engine.benchmark, engine);
+
+    expect(mismatches).toEqual([
+      `${key}:4: expected a cell, received another line`,
+      `${key}:3: expected a cell of this group, received ${header.runs[0]} direct none`,
+    ]);
+  });
+
   it('does not grade again what another version of a scorer graded', async () => {
     const { engine, header } = await published();
     const exact = scorerRegistry.get('exact');
@@ -627,15 +713,17 @@ function filesOf({ blobs, patterns, createDigest }: FakeEngine) {
   return { blobs, patterns, createDigest };
 }
 
+const answerOf: FakeAnswer = ({ cell }) => {
+  if (cell.id === 'broken') return anError('invalid-request');
+  const text = { right: '42', wrong: '41' }[cell.id] ?? '';
+  return aModelResponse({ output: anOutput({ text }) });
+};
+
 /** Two published runs, each with a right, a wrong, a failed and an empty answer. */
-async function published(parts: Partial<Benchmark> = {}) {
+async function published(parts: Partial<Benchmark> = {}, answer: FakeAnswer = answerOf) {
   const engine = new FakeEngine({
     benchmark: aBenchmark({ replicates: 2, ...parts }),
-    answer: ({ cell }) => {
-      if (cell.id === 'broken') return anError('invalid-request');
-      const text = { right: '42', wrong: '41' }[cell.id] ?? '';
-      return aModelResponse({ output: anOutput({ text }) });
-    },
+    answer,
   });
   const header: GroupHeader = await engine.plan(questions);
   await engine.workAll();

@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
 import {
   verifyGroup as checkGroup,
   countOf,
@@ -7,6 +9,7 @@ import {
 } from '@thrice/core';
 import { resultFormats as formats } from '@thrice/formats';
 import { createNodeDigest } from '@thrice/local';
+import { readRecordedBody as readBody } from '@thrice/models';
 import { describeStatus } from '../engine/describe-status.ts';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { findGroup, newestGroup } from '../engine/find-group.ts';
@@ -46,8 +49,11 @@ async function verify(
   if (published !== undefined) {
     using patterns = openPatterns();
     const { header, benchmark } = await published.findGroup(name);
-    const { blobs } = published;
-    return await checkGroup(header, benchmark, { blobs, patterns, createDigest, formats });
+    const { blobs, folder } = published;
+    const listFiles = fileLister(folder);
+    return await checkGroup(header, benchmark, {
+      ...{ blobs, patterns, createDigest, formats, listFiles },
+    });
   }
   using engine = await openEngine(options, terminal);
   const { ledger, blobs, patterns } = engine;
@@ -55,7 +61,22 @@ async function verify(
     name === undefined ? await newestGroup(ledger) : await findGroup(ledger, name, engine.flag);
   await refuseUnpublished(group, engine);
   const { header, benchmark } = group;
-  return await checkGroup(header, benchmark, { ledger, blobs, patterns, createDigest, formats });
+  // Only functions write to the bucket of a stage.
+  const listFiles = options.stage === undefined ? fileLister(engine.place) : undefined;
+  return await checkGroup(header, benchmark, {
+    ...{ ledger, blobs, patterns, createDigest, formats, readBody, listFiles },
+  });
+}
+
+/** Lists the files below a folder of the store, by key. */
+function fileLister(root: string): (folder: string) => Promise<readonly string[]> {
+  return async (folder) => {
+    const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+    return entries
+      .filter((entry) => !entry.isDirectory())
+      .map(({ parentPath, name }) => relative(root, join(parentPath, name)).split(sep).join('/'))
+      .toSorted();
+  };
 }
 
 /**

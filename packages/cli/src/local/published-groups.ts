@@ -13,6 +13,8 @@ import type { Terminal } from '../shell/terminal.ts';
 
 /** Published files in a folder without a ledger, for example a copy of `runs` and `questions`. */
 export interface PublishedGroups extends Disposable {
+  /** Absolute. */
+  readonly folder: string;
   readonly blobs: FileBlobStore;
   /**
    * Finds a group as `findGroup` does, or the newest without a name. A damaged plan is an error only where the name means its folder.
@@ -28,6 +30,7 @@ export function openPublishedGroups(dir: string, terminal: Terminal): PublishedG
   if (existsSync(join(folder, 'thrice.db')) || !existsSync(join(folder, 'runs'))) return undefined;
   const blobs = new FileBlobStore(folder);
   return {
+    folder,
     blobs,
     findGroup: (name) => findPublished(name, folder, blobs),
     [Symbol.dispose]: () => blobs[Symbol.dispose](),

@@ -1,6 +1,6 @@
 import { replayAnswer } from '../cells/replay-answer.ts';
-import type { Benchmark, Config } from '../domain/benchmark.ts';
-import { costsOf, isAnswer } from '../domain/call.ts';
+import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
+import { type Call, costsOf, isAnswer, type JournalEntry } from '../domain/call.ts';
 import { type CellError, type CellRow, hasScore } from '../domain/cell.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
@@ -31,6 +31,9 @@ interface ImportedRowGrader {
   grade(imported: ImportedRow, error: CellError | null): object | undefined;
 }
 
+/** What the body of a response says: the output, and the facts of its call. */
+export type RecordedBody = Pick<JournalEntry, 'output'> & { readonly call: Partial<Call> };
+
 /** The stores a verification reads. */
 export interface VerifyStores extends Grader {
   /** Undefined where only the published files are at hand. */
@@ -41,6 +44,10 @@ export interface VerifyStores extends Grader {
   readonly solvers?: SolverRegistry | undefined;
   /** By format. @default none: the grades of imported rows are not made again */
   readonly formats?: ReadonlyMap<string, ImportedRowGrader> | undefined;
+  /** Reads a recorded body again. @default recorded answers are believed */
+  readonly readBody?: ((call: Call, raw: unknown, lane: Lane) => RecordedBody) | undefined;
+  /** Lists the keys of all files below a folder. @default files that are foreign to a group are not looked for */
+  readonly listFiles?: ((folder: string) => Promise<readonly string[]>) | undefined;
 }
 
 /** Checks single rows of one grading: costs, calls, journal, grade. */
@@ -171,6 +178,7 @@ export class RowCheck {
       return { ...(journal.get(call.step)?.call ?? call), replayed, costUsd };
     });
     this.#report.compareLeaves(where, { calls: answers }, { calls }, 'the journal has');
+    for (const { step } of answers) this.#checkBody(where, journal.get(step));
     // Paid, and never graded.
     if (row.outcome === 'failed' || row.outcome === 'not-attempted') return true;
     // A call that was recorded after the cell was done is not part of its answer.
@@ -186,6 +194,19 @@ export class RowCheck {
     const given = { output, refusal, finishReason, hasReasoning };
     this.#report.compareLeaves(where, given, answer, 'the journal has');
     return true;
+  }
+
+  /** Checks that the vendor's body gives the answer that the journal has, and the tokens that it is paid by. */
+  #checkBody(where: string, entry: JournalEntry | undefined): void {
+    const lane = this.#benchmark.lanes.get(entry?.call.lane ?? '');
+    if (entry === undefined || lane === undefined) return;
+    const body = this.#stores.readBody?.(entry.call, entry.raw, lane);
+    if (body === undefined) return;
+    const { output } = entry;
+    const call = Object.fromEntries(
+      Object.keys(body.call).map((fact) => [fact, entry.call[fact as keyof Call]]),
+    );
+    this.#report.compareLeaves(`${where}: ${entry.step}`, { output, call }, body, 'its body gives');
   }
 
   /** Checks that grading the recorded answer again gives the recorded grade. */

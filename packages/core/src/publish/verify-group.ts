@@ -4,15 +4,18 @@ import { type CellRow, cellRowSchema } from '../domain/cell.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import { listOtherTallies, readAllTallies } from '../reconcile/repair-tallies.ts';
 import { type BudgetSummary, budgetSummarySchema } from '../results/budget-summary.ts';
 import { readQuestionRows } from '../results/read-rows.ts';
 import type { Summary } from '../results/summary.ts';
 import { SummaryBuilder } from '../results/summary-builder.ts';
 import { renderSummary } from '../results/summary-table.ts';
+import { TallyCounter } from '../results/tally-counter.ts';
 import { benchmarkOf } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { describeFailure, describePrediction } from './config-writer.ts';
 import { type ConfigFiles, describeManifest, possibleExitCodes } from './finalize-group.ts';
+import { FolderCheck } from './folder-check.ts';
 import { type GradedGroup, gradedGroupOf, isPlanned } from './graded-group.ts';
 import {
   currentGrading,
@@ -62,6 +65,9 @@ export async function verifyGroup(
   const isJournalCompared = stores.ledger !== undefined;
   const gradings = await readGradings(header, stores.blobs);
   checkGradings(header, gradings, report);
+  const folder = new FolderCheck(header, report);
+  const files = await stores.listFiles?.(`runs/${header.group}`);
+  if (files !== undefined) folder.checkFiles(files, gradings);
   for (const { number } of gradings) {
     const isCurrent = number === currentGrading(gradings).number;
     const plan = isCurrent ? { header, benchmark } : await readPlanOf(number, header, stores.blobs);
@@ -69,7 +75,7 @@ export async function verifyGroup(
     // Everything else depends on the questions.
     if (!(await checkQuestionFile(shown, stores, report))) continue;
     const graded = gradedGroupOf(shown, own, await readGradings(shown, stores.blobs), number);
-    await new GradingCheck({ graded, isCurrent, stores, report }).run();
+    await new GradingCheck({ graded, isCurrent, stores, report, folder }).run();
   }
   report.addTimeouts();
   const { rows, rescored, figures, notRescored, mismatches } = report;
@@ -137,6 +143,8 @@ class GradingCheck {
   readonly #stores: VerifyStores;
   readonly #report: VerificationReport;
   readonly #rows: RowCheck;
+  readonly #folder: FolderCheck;
+  readonly #tallies = new TallyCounter();
   #hasNotAttempted = false;
 
   constructor(init: {
@@ -144,7 +152,9 @@ class GradingCheck {
     readonly isCurrent: boolean;
     readonly stores: VerifyStores;
     readonly report: VerificationReport;
+    readonly folder: FolderCheck;
   }) {
+    this.#folder = init.folder;
     this.#graded = init.graded;
     this.#isCurrent = init.isCurrent;
     this.#stores = init.stores;
@@ -154,6 +164,7 @@ class GradingCheck {
 
   async run(): Promise<void> {
     const { header, benchmark } = this.#graded;
+    if (this.#isCurrent) await this.#folder.readPaidTwice(this.#stores.blobs);
     const builder = new SummaryBuilder(header, benchmark.coverageFloor);
     const filesByRun = new Map<string, readonly ConfigFiles[]>();
     for (const run of header.runs) {
@@ -168,6 +179,20 @@ class GradingCheck {
     }
     await this.#checkManifests(filesByRun, builder);
     await this.#checkGroupFiles(builder.build());
+    if (!this.#isCurrent) return;
+    this.#folder.end();
+    await this.#checkTallies();
+  }
+
+  /** The counts that commands show before a group has results, and that say when it is complete. */
+  async #checkTallies(): Promise<void> {
+    const { ledger } = this.#stores;
+    if (ledger === undefined) return;
+    const stored = await readAllTallies(this.#graded.header, ledger);
+    for (const { counted, stored: given } of listOtherTallies(this.#tallies.tallies(), stored)) {
+      const where = `tally of ${counted.run} ${counted.config}`;
+      this.#report.compareLeaves(where, given ?? {}, counted, 'its cells give');
+    }
   }
 
   #keyOf(...names: readonly string[]): string {
@@ -189,6 +214,8 @@ class GradingCheck {
     for await (const { question, row } of this.#rowsOf(run, config, published)) {
       this.#report.rows += 1;
       builder.add(row);
+      this.#tallies.add(row);
+      this.#folder.meet(row);
       if (row.outcome === 'not-attempted') this.#hasNotAttempted = true;
       await this.#rows.check(`${cells}: ${row.id}`, row, question, config);
       const prediction = describePrediction(row);

@@ -42,6 +42,16 @@ export function areSameTallies(left: readonly Tally[], right: readonly Tally[]):
   );
 }
 
+/** Lists the recounted tallies that the stored ones do not say, each with the stored one. */
+export function listOtherTallies(
+  counted: readonly Tally[],
+  stored: readonly Tally[],
+): readonly { readonly counted: Tally; readonly stored: Tally | undefined }[] {
+  return counted
+    .map((tally) => ({ counted: tally, stored: findTally(stored, tally) }))
+    .filter((each) => !isSameTally(each.counted, each.stored));
+}
+
 function findTally(
   tallies: readonly Tally[],
   { run, config }: Pick<Tally, 'run' | 'config'>,

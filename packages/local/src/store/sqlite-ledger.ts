@@ -39,6 +39,7 @@ import {
 } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
+import { checkStored, parseJson, readStored } from './read-stored.ts';
 import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
 
@@ -62,6 +63,20 @@ const cellRowSchema = z.object({
   result: z.string().nullable(),
 });
 type CellRow = z.infer<typeof cellRowSchema>;
+/** What is counted of a result, without the rest. */
+const shallowResultSchema = z.looseObject({
+  outcome: z.string(),
+  score: z.number().nullable(),
+  grading: z.number(),
+  latencyMs: z.number().nullable(),
+  calls: z.array(
+    z.looseObject({
+      step: z.string(),
+      discarded: z.string().nullable(),
+      costUsd: z.number().nullable(),
+    }),
+  ),
+});
 const tallyRowSchema = z.object({
   run: z.string(),
   config: z.string(),
@@ -173,7 +188,7 @@ export class SqliteLedger implements Ledger {
       const cell: CellRecord = { ...parseCell(key, row), ...claimed };
       return { kind: 'claimed', cell, isFirst: false };
     }
-    const result = parseResult(row);
+    const result = parseResult(key, row);
     if (result === undefined || hasScore(result.outcome) || row.generation >= generation) {
       return { kind: 'done' };
     }
@@ -193,7 +208,8 @@ export class SqliteLedger implements Ledger {
   }
 
   #readRow(key: CellKey): CellRow {
-    return cellRowSchema.parse(this.#sql.selectCell.get(key.run, key.config, key.id));
+    const row = this.#sql.selectCell.get(key.run, key.config, key.id);
+    return checkStored(cellRowSchema, row, nameCell(key));
   }
 
   async extendLeases(keys: readonly CellKey[], owner: string): Promise<readonly CellKey[]> {
@@ -258,7 +274,7 @@ export class SqliteLedger implements Ledger {
     const rows = this.#sql.selectCalls.all(key.run, key.config, key.id);
     return new Map(
       rows.map((row) => {
-        const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
+        const entry = readStored(journalEntrySchema, row['entry'], `a call of ${nameCell(key)}`);
         return [entry.step, entry];
       }),
     );
@@ -375,7 +391,8 @@ export class SqliteLedger implements Ledger {
       ids.flatMap((id): [string, CellRecord][] => {
         const row = this.#sql.selectCell.get(run, config, id);
         if (row === undefined) return [];
-        return [[id, parseCell({ run, config, id }, cellRowSchema.parse(row))]];
+        const key = { run, config, id };
+        return [[id, parseCell(key, checkStored(cellRowSchema, row, nameCell(key)))]];
       }),
     );
   }
@@ -428,7 +445,7 @@ export class SqliteLedger implements Ledger {
   #readBreakers(): readonly OpenBreaker[] {
     return this.#sql.selectBreakers
       .all()
-      .map((row) => openBreakerSchema.parse(JSON.parse(String(row['breaker']))));
+      .map((row) => readStored(openBreakerSchema, row['breaker'], 'the breaker of a lane'));
   }
 }
 
@@ -485,17 +502,25 @@ const STATEMENTS = {
   selectBreakers: 'SELECT breaker FROM open_breakers ORDER BY breaker_key',
 } as const;
 
+function nameCell({ run, config, id }: CellKey): string {
+  return `cell ${run} ${config} ${id}`;
+}
+
 function parseDiscarded(row: Readonly<Record<string, unknown>>): DiscardedCall {
-  const entry = journalEntrySchema.parse(JSON.parse(String(row['entry'])));
-  return { id: String(row['id']), entry };
+  const id = String(row['id']);
+  return { id, entry: readStored(journalEntrySchema, row['entry'], `a call of question ${id}`) };
 }
 
 function parseSubmission(row: Readonly<Record<string, unknown>>): Submission {
-  return submissionSchema.parse(JSON.parse(String(row['submission'])));
+  return readStored(submissionSchema, row['submission'], 'a submitted call');
 }
 
 function parseTally(row: unknown): Tally {
-  const { scored, unparsed, ungraded, failed, ...rest } = tallyRowSchema.parse(row);
+  const { scored, unparsed, ungraded, failed, ...rest } = checkStored(
+    tallyRowSchema,
+    row,
+    'the tally of a config',
+  );
   const { cost_usd: costUsd, waste_usd: wasteUsd, overhead_usd: overheadUsd, ...others } = rest;
   const { unpriced_calls: unpricedCalls, ...named } = others;
   const counts = { scored, unparsed, ungraded, failed };
@@ -523,26 +548,26 @@ function parseCell(key: CellKey, row: CellRow): CellRecord {
     attempts: row.attempts,
     attemptLog: parseAttemptLog(row.attempt_log),
     givenUp: parseGivenUp(row),
-    result: parseResult(row),
+    result: parseResult(key, row),
   };
 }
 
 function parseGivenUp({ given_up: text }: CellRow): readonly GivenUpCall[] | undefined {
-  return text === null ? undefined : z.array(givenUpCallSchema).parse(JSON.parse(text));
+  return text === null
+    ? undefined
+    : readStored(z.array(givenUpCallSchema), text, 'a given-up call');
 }
 
 /** Checks the shape only: this ledger wrote it, and every result is read again when the group is published. */
-function parseResult({ result }: CellRow): CellResult | undefined {
+function parseResult(key: CellKey, { result }: CellRow): CellResult | undefined {
   if (result === null) return undefined;
-  const parsed: unknown = JSON.parse(result);
-  return isResult(parsed) ? parsed : cellResultSchema.parse(parsed);
-}
-
-function isResult(value: unknown): value is CellResult {
-  if (typeof value !== 'object' || value === null) return false;
-  return 'outcome' in value && 'grading' in value && 'calls' in value && Array.isArray(value.calls);
+  const parsed = parseJson(result);
+  const isRead = shallowResultSchema.safeParse(parsed).success;
+  return isRead ? (parsed as CellResult) : readStored(cellResultSchema, result, nameCell(key));
 }
 
 function parseAttemptLog(text: unknown): readonly Attempt[] {
-  return typeof text === 'string' ? z.array(attemptSchema).parse(JSON.parse(text)) : [];
+  return typeof text === 'string'
+    ? readStored(z.array(attemptSchema), text, 'the attempts of a cell')
+    : [];
 }

@@ -15,6 +15,7 @@ import {
 } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
+import { readStored } from './read-stored.ts';
 import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
 
@@ -108,7 +109,10 @@ export class SqliteResponseCache implements ResponseCache {
     const response =
       stored.entry === null
         ? undefined
-        : { buyer, entry: journalEntrySchema.parse(JSON.parse(stored.entry)) };
+        : {
+            buyer,
+            entry: readStored(journalEntrySchema, stored.entry, `a call of ${run} ${config} ${id}`),
+          };
     return { buyer, response, isBuying: this.#isBuying(stored), sinceMs };
   }
 

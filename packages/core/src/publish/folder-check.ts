@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import type { CellKey } from '../domain/cell.ts';
+import type { GroupHeader } from '../domain/group.ts';
+import type { BlobStore } from '../ports/blob-store.ts';
+import { groupKey, publishedKeys } from './graded-group.ts';
+import { type Gradings, gradingFolder, gradingsKey } from './gradings.ts';
+import type { VerificationReport } from './verification-report.ts';
+
+const paidTwiceSchema = z.object({ run: z.string(), config: z.string(), id: z.string() });
+
+/** Files of a group that hold no published numbers. */
+const OTHER_NAMES = ['progress.json', 'paid-twice.jsonl', 'report.html'];
+
+/** Checks the files of a group's folder that no other check reads. */
+export class FolderCheck {
+  readonly #header: GroupHeader;
+  readonly #report: VerificationReport;
+  /** The lines of `paid-twice.jsonl` whose cell has not been met, by cell. */
+  readonly #paidTwice = new Map<string, number>();
+
+  constructor(header: GroupHeader, report: VerificationReport) {
+    this.#header = header;
+    this.#report = report;
+  }
+
+  /** Reports files that Thrice has not written there: nobody has verified what they say. */
+  checkFiles(files: readonly string[], gradings: Gradings): void {
+    const { group } = this.#header;
+    const folder = groupKey(group, '').slice(0, -1);
+    const own = new Set([
+      ...publishedKeys(this.#header, folder),
+      ...gradings.flatMap(({ number }) =>
+        publishedKeys(this.#header, gradingFolder(group, number)),
+      ),
+      gradingsKey(group),
+      ...OTHER_NAMES.map((name) => groupKey(group, name)),
+    ]);
+    for (const file of files) {
+      // What begins with a period is of the system or of a run at work; a temporary file is of one that was killed.
+      const isHidden = /(?:^|\/)\.|\.tmp$/.test(file.slice(folder.length));
+      if (!isHidden && !own.has(file)) this.#report.add(`${file}: not a file of this group`);
+    }
+  }
+
+  /** Reads which calls may be paid twice. {@link meet} tells which of their cells exist. */
+  async readPaidTwice(blobs: BlobStore): Promise<void> {
+    const key = groupKey(this.#header.group, 'paid-twice.jsonl');
+    let line = 0;
+    for await (const text of blobs.readLines(key)) {
+      line += 1;
+      const cell = parsePaidTwice(text);
+      if (cell === undefined)
+        this.#report.add(`${key}:${line}: expected a cell, received another line`);
+      else this.#paidTwice.set(nameOf(cell), line);
+    }
+  }
+
+  /** Notes that a cell exists. */
+  meet(cell: CellKey): void {
+    if (this.#paidTwice.size > 0) this.#paidTwice.delete(nameOf(cell));
+  }
+
+  /** Reports the calls of cells that were not met. */
+  end(): void {
+    const key = groupKey(this.#header.group, 'paid-twice.jsonl');
+    for (const [cell, line] of this.#paidTwice)
+      this.#report.add(`${key}:${line}: expected a cell of this group, received ${cell}`);
+  }
+}
+
+function parsePaidTwice(text: string): CellKey | undefined {
+  try {
+    return paidTwiceSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOf({ run, config, id }: CellKey): string {
+  return `${run} ${config} ${id}`;
+}
