@@ -149,6 +149,70 @@ describe('thrice rescore', () => {
     expect(await readFiles(folder.resolve('.thrice/runs', group))).toEqual(before);
   });
 
+  it('takes corrected targets as a new grading, shows what changed, and asks nothing again', async () => {
+    await using run = await finished(4);
+    const { folder, group, server } = run;
+    const asked = server.requests.length;
+    const questions = folder.resolve('questions.jsonl');
+    const text = await readFile(questions, 'utf8');
+    await writeFile(questions, text.replace('"target":"42"', '"target":"43"'));
+    const call = async (...argv: readonly string[]) => await callThrice(argv, { cwd: folder.path });
+
+    const resumed = await call('resume', group);
+    const rescored = await call('rescore', group, '--spec', 'benchmark.toml');
+    const again = await call('rescore', group, '--spec', 'benchmark.toml');
+    const verified = await call('verify', group);
+    const resumedLater = await call('resume', group);
+
+    expect(resumed.exitCode).toBe(64);
+    expect(resumed.stderr).toContain(
+      `corrected targets alone are a new grading, which asks nothing: thrice rescore ${group} --spec ${folder.resolve('benchmark.toml')}`,
+    );
+    expect(rescored.exitCode).toBe(0);
+    expect(rescored.stderr).toContain('edited: question "q1": target: was ["42"], is ["43"]\n');
+    expect(rescored.stderr).toContain('graded again: grading 2');
+    expect(again.stderr).toContain('grading 2 has these scorers already');
+    expect(verified).toMatchObject({ exitCode: 0 });
+    expect(resumedLater.exitCode).toBe(0);
+    expect(scoreOf(await readSummary(folder, group))).toBe(0.75);
+    expect(scoreOf(await readSummary(folder, group, 'gradings', '1'))).toBe(1);
+    expect(server.requests).toHaveLength(asked);
+  });
+
+  it('refuses added or other questions, which would have to be asked, and changes nothing', async () => {
+    await using run = await finished(4);
+    const { folder, group } = run;
+    const before = await readFiles(folder.resolve('.thrice/runs', group));
+    const questions = folder.resolve('questions.jsonl');
+    const text = await readFile(questions, 'utf8');
+    const rescore = async (rows: string) => {
+      await writeFile(questions, rows);
+      return await callThrice(['rescore', group, '--spec', 'benchmark.toml'], { cwd: folder.path });
+    };
+
+    const added = await rescore(`${text}{"id":"more","question":"What is 9?","target":"42"}\n`);
+    const other = await rescore(text.replace('What is 1', 'What was 1'));
+
+    expect([added.exitCode, other.exitCode]).toEqual([64, 64]);
+    expect(added.stderr).toContain('received 1 more, which a rescore does not ask');
+    expect(other.stderr).toContain('question "q1": question: was ');
+    expect(await readFiles(folder.resolve('.thrice/runs', group))).toEqual(before);
+  });
+
+  it('grades with the stored targets where the questions are not here, and says so', async () => {
+    await using run = await finished(4);
+    const { folder, group } = run;
+    await rm(folder.resolve('questions.jsonl'));
+
+    const { exitCode, stderr } = await callThrice(['rescore', group, '--spec', 'exact.toml'], {
+      cwd: folder.path,
+    });
+
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('the targets are those that the group has stored; not found here: ');
+    expect(stderr).toContain('graded again: grading 2');
+  });
+
   it('refuses a scorer that cannot use the stored targets', async () => {
     await using run = await finished(4);
     const { folder, group } = run;

@@ -333,7 +333,7 @@ export {
   isPlanned,
   plannedConfigs,
 } from './publish/graded-group.ts';
-export { readGradings, withCurrentGrading } from './publish/gradings.ts';
+export { currentGrading, readGradings, withCurrentGrading } from './publish/gradings.ts';
 export { type ExportedRun, readRun } from './publish/read-run.ts';
 export type { RecordedBody } from './publish/row-check.ts';
 export { type Verification, verifyGroup } from './publish/verify-group.ts';

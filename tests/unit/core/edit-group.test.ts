@@ -11,8 +11,10 @@ import {
   openQuestions,
   type Question,
   resolveBenchmark,
+  type Summary,
   type ThriceError,
   verifyGroup,
+  withCurrentGrading,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import {
@@ -216,19 +218,65 @@ describe('an edit of a group', () => {
     ]);
   });
 
-  it('is refused for another target, and for a question that is asked otherwise', async () => {
+  it('takes corrected targets as a new grading, asks nothing again, and keeps the earlier grades', async () => {
+    const group = await Group.of(aSpec());
+    const asked = group.engine.models.requests.length;
+    const [first = aQuestion(), ...others] = questions;
+    const corrected = [{ ...first, target: ['43'] }, ...others];
+
+    const header = await group.edit(aSpec(), corrected);
+
+    expect(header.edits[0]?.changes.at(-1)).toEqual({
+      key: 'question "q1": target',
+      was: '["42"]',
+      is: '["43"]',
+    });
+    expect(await group.mismatches()).toEqual([]);
+    await group.engine.workAll();
+    expect(group.engine.models.requests).toHaveLength(asked);
+    const scoreIn = (folder: string) =>
+      JSON.parse(group.engine.blobs.texts.get(`${folder}/summary.json`) ?? '') as Summary;
+    const folder = `runs/${header.group}`;
+    expect(scoreIn(folder).configs[0]?.replicates[0]).toMatchObject({ correct: 2, scored: 3 });
+    expect(scoreIn(`${folder}/gradings/1`).configs[0]?.replicates[0]).toMatchObject({ correct: 3 });
+    // Taking the correction back is a correction as well.
+    await group.edit(aSpec(), questions);
+    expect(await group.mismatches()).toEqual([]);
+    expect(scoreIn(folder).configs[0]?.replicates[0]).toMatchObject({ correct: 3 });
+  });
+
+  it('grades an answer with corrected targets whose task is from before', async () => {
+    const group = await Group.of(aSpec(), () => anError('auth-failed'));
+    const [first = aQuestion(), ...others] = questions;
+    const header = await group.edit(aSpec(), [{ ...first, target: ['43'] }, ...others]);
+    const { engine } = group;
+    const later = new FakeEngine({
+      benchmark: await withCurrentGrading(header, engine.benchmark, engine.blobs),
+      answer: ({ cell }) =>
+        aModelResponse({ output: anOutput({ text: cell.id === 'q1' ? '43' : '42' }) }),
+      stores: engine,
+    });
+    engine.clock.advance(600_000);
+    for (const delivery of await engine.queue.receive('lab', 10)) await later.work(delivery);
+
+    expect(await group.mismatches()).toEqual([]);
+    const text = engine.blobs.texts.get(`runs/${header.group}/summary.json`) ?? '';
+    const [config] = (JSON.parse(text) as Summary).configs;
+    expect(config?.replicates[0]).toMatchObject({ correct: 3, scored: 3 });
+  });
+
+  it('is refused for a question that is asked otherwise', async () => {
     const group = await Group.of(aSpec());
     const [first, second, third] = questions;
     if (first === undefined || second === undefined || third === undefined) throw new Error();
 
     const lines = await group.refusal(aSpec(), [
-      { ...first, target: ['43'] },
+      first,
       { ...second, question: 'What is it?' },
       { ...third, tags: { topic: 'new' } },
     ]);
 
     expect(lines).toEqual([
-      'b.toml: question "q1": target: was ["42"], is ["43"]',
       expect.stringMatching(
         /^b\.toml: question "q2": question: was \d+ characters, is 13 characters$/,
       ),

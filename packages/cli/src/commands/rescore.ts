@@ -3,13 +3,18 @@ import {
   type BenchmarkSpec,
   checkQuestions,
   compareSpecs,
+  currentGrading,
   cutList,
+  editGroup,
   type FinalizeStores,
   finalizeGroup,
   type GroupHeader,
   isPlanned,
   type LoadedGroup,
+  loadGroup,
+  type PlanEdit,
   type Regrading,
+  readGradings,
   renderChange,
   resolveBenchmark,
   type SpecChange,
@@ -26,6 +31,7 @@ import { storedQuestions } from '../engine/stored-questions.ts';
 import { alone } from '../local/alone.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { printSummary } from '../render/print-summary.ts';
+import { reportEdit } from '../render/report-edit.ts';
 import { reportRescoring } from '../render/report-rescoring.ts';
 import { reportUnscored } from '../render/report-unscored.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
@@ -33,6 +39,7 @@ import { folderFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { applyOverrides } from '../spec/apply-overrides.ts';
+import { prepareCorrection } from '../spec/prepare-correction.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
 
 /** Options of `thrice rescore`. */
@@ -58,11 +65,22 @@ export async function rescoreGroup(
   const onRow = reportRescoring(group.header, terminal, clock);
   const stores = { ledger, blobs, budgets, clock, patterns, onRow };
   const { regrading, summary } = await alone('rescore', group.header, engine, async () => {
-    const edited = await readScorers(group, options.spec, { terminal, stores });
+    const { scorers, correction } = await readEdited(group, options.spec, { terminal, stores });
     try {
+      const corrected =
+        correction === undefined
+          ? undefined
+          : await editGroup(correction, { ...stores, batches: engine.batches, ...withDigest });
+      if (corrected === undefined)
+        return {
+          regrading: await addGrading(group, scorers, stores),
+          summary: await finalizeGroup(group, stores),
+        };
+      reportEdit(group.header, corrected, terminal);
+      const edited = loadGroup({ ...group, header: corrected });
       return {
-        regrading: await addGrading(group, edited, stores),
-        summary: await finalizeGroup(group, stores),
+        regrading: await latestGrading(corrected, blobs),
+        summary: await finalizeGroup(edited, stores),
       };
     } catch (error) {
       terminal.error('the rescore is not complete; repeat the command to complete it');
@@ -85,12 +103,21 @@ async function rescoreInStage(
   options: RescoreOptions,
 ): Promise<ExitCode> {
   const { openStageEngine } = await import('../stage/stage-engine.ts');
+  const { editOnStage } = await import('../stage/run-on-stage.ts');
   using engine = await openStageEngine(stage);
   const { place, flag } = engine;
-  const group = await findGroup(engine.ledger, name, flag);
-  const edited = await readScorers(group, options.spec, { terminal, stores: engine });
-  const onRow = reportRescoring(group.header, terminal, engine.clock);
-  const regrading = await addGrading(group, edited, { ...engine, onRow });
+  const found = await findGroup(engine.ledger, name, flag);
+  const { scorers, correction } = await readEdited(found, options.spec, {
+    terminal,
+    stores: engine,
+  });
+  const onRow = reportRescoring(found.header, terminal, engine.clock);
+  const group = correction === undefined ? found : await editOnStage(correction, engine);
+  if (correction !== undefined) reportEdit(found.header, group.header, terminal);
+  const regrading =
+    correction === undefined
+      ? await addGrading(group, scorers, { ...engine, onRow })
+      : await latestGrading(group.header, engine.blobs);
   // The stage writes the files. A writer that has not seen the new grading finds the group active again.
   await engine.activeGroups.add(group.header.group);
   await engine.publish(group.header.group);
@@ -99,24 +126,41 @@ async function rescoreInStage(
   return reportUnscored(summary, { terminal, header: group.header, place, flag });
 }
 
+const withDigest = { createDigest: createNodeDigest };
+
+/** The current grading of a group whose targets were corrected. */
+async function latestGrading(
+  header: GroupHeader,
+  blobs: FinalizeStores['blobs'],
+): Promise<Regrading> {
+  return { grading: currentGrading(await readGradings(header, blobs)), isNew: true };
+}
+
+/** What a rescore grades with: other scorers alone, or corrected questions, whose edit has the scorers as well. */
+interface Edited {
+  readonly scorers?: SpecScorers;
+  readonly correction?: PlanEdit;
+}
+
 /**
- * Reads the scorers of an edited spec and checks the stored questions with them.
+ * Reads the scorers and the targets of an edited spec, and checks the targets with the scorers.
  *
- * @returns Undefined without a spec.
- * @throws {ThriceError} `spec-changed` when the spec differs in more than its scorers; `invalid-question` when
- *   a scorer cannot use a stored target.
+ * @returns Nothing without a spec.
+ * @throws {ThriceError} `spec-changed` when the spec differs in more than its scorers and targets; `invalid-question`
+ *   when a scorer cannot use a target.
  */
-async function readScorers(
-  { header }: LoadedGroup,
+async function readEdited(
+  group: LoadedGroup,
   file: string | undefined,
   {
     terminal,
     stores,
   }: { readonly terminal: Terminal; readonly stores: Pick<FinalizeStores, 'blobs'> },
-): Promise<SpecScorers | undefined> {
-  if (file === undefined) return undefined;
-  const { spec: edited, source } = await readSpecFile(file, terminal.workingFolder);
-  const spec = applyOverrides(edited, header.overrides);
+): Promise<Edited> {
+  const { header } = group;
+  if (file === undefined) return {};
+  const read = await readSpecFile(file, terminal.workingFolder);
+  const spec = applyOverrides(read.spec, header.overrides);
   refuseChanges(file, header, compareSpecs(withoutScorers(header.spec), withoutScorers(spec)));
   const scorerOf = new Map(spec.configs.map(({ name, scorer }) => [name, scorer]));
   const configs = header.spec.configs.map((config) => ({
@@ -124,13 +168,13 @@ async function readScorers(
     scorer: scorerOf.get(config.name) ?? config.scorer,
   }));
   const benchmark = resolveBenchmark({ ...header.spec, scorers: spec.scorers, configs }, file);
+  const correction = await prepareCorrection(group, { read, spec, benchmark }, terminal);
+  if (correction !== undefined) return { correction };
   const planned = benchmark.configs.filter(({ name }) => isPlanned(header, name));
   const questions = { files: async () => [], read: () => storedQuestions(header, stores.blobs) };
   await checkQuestions(questions, undefined, planned, createNodeDigest);
-  return {
-    specSha256: source.sha256,
-    scorers: new Map(benchmark.configs.map(({ name, scorer }) => [name, scorer])),
-  };
+  const scorers = new Map(benchmark.configs.map(({ name, scorer }) => [name, scorer]));
+  return { scorers: { specSha256: read.source.sha256, scorers } };
 }
 
 function withoutScorers({ scorers: _scorers, configs, ...spec }: BenchmarkSpec): BenchmarkSpec {
@@ -145,7 +189,7 @@ function refuseChanges(file: string, header: GroupHeader, changes: readonly Spec
     code: 'spec-changed',
     message: [
       ...lines,
-      `expected no changes but in scorers since ${header.group} was planned; undo these; those that leave the questions asked as they were are taken into the group by: thrice resume ${header.group} --spec ${file}`,
+      `expected no changes but in scorers and targets since ${header.group} was planned; undo these; those that leave the questions asked as they were are taken into the group by: thrice resume ${header.group} --spec ${file}`,
     ].join('\n'),
   });
 }

@@ -1,12 +1,10 @@
 import {
   type BudgetEdit,
-  cutList,
   editBudget,
   editGroup,
   type GroupHeader,
   type LoadedGroup,
   loadGroup,
-  renderChange,
   ThriceError,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
@@ -16,6 +14,7 @@ import { alone } from '../local/alone.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
+import { reportEdit } from '../render/report-edit.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -117,13 +116,6 @@ function reportBudgetEdit(before: GroupHeader, header: GroupHeader, terminal: Te
 /** Reads a group after an edit. */
 async function reload(group: LoadedGroup, ledger: LocalEngine['ledger']): Promise<LoadedGroup> {
   return loadGroup((await ledger.readGroup(group.header.group)) ?? group);
-}
-
-function reportEdit(before: GroupHeader, { group, edits }: GroupHeader, terminal: Terminal): void {
-  const changes = edits.slice(before.edits.length).flatMap((edit) => edit.changes);
-  const shown = cutList(changes.map(renderChange)).map((change) => `edited: ${change}`);
-  if (shown.length === 0) shown.push(`the spec asks for nothing else than the plan of ${group}`);
-  for (const line of shown) terminal.error(line);
 }
 
 async function resumeInStage(

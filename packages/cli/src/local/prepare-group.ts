@@ -90,11 +90,12 @@ async function refuseChanges(
         ? rescored.has(current) || changes?.length === 0
         : await isAskingTheSame(header, files);
     if (isSame) continue;
+    const isQuestions = source !== specSource;
     const lines = cutList(changes ?? []).map((change) => `${path}: ${change}`);
     throw new ThriceError({
       code: 'spec-changed',
       message: [
-        `${path}: changed since ${group} was planned (expected sha256 ${sha256.slice(0, 12)}, received ${current.slice(0, 12)}); take the changes into the group with: ${edit}; or restore the file`,
+        `${path}: changed since ${group} was planned (expected sha256 ${sha256.slice(0, 12)}, received ${current.slice(0, 12)}); take the changes into the group with: ${edit}; or restore the file${isQuestions ? `; corrected targets alone are a new grading, which asks nothing: thrice rescore ${group} --spec ${specSource.path}${folderFlag(dir)}` : ''}`,
         ...lines,
       ].join('\n'),
     });

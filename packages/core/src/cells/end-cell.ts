@@ -63,12 +63,14 @@ export async function failCell(cell: CellAtWork, error: ThriceError): Promise<Se
 }
 
 async function storeResult(
-  { key, config, attempts, worker }: CellAtWork,
+  { key, question, config, attempts, worker }: CellAtWork,
   result: Omit<CellResult, 'grading' | 'finishedAt'>,
 ): Promise<Settlement> {
   const { ledger, owner, clock, observe } = worker;
   const finishedAt = clock.toIso(clock.now());
-  const complete: CellResult = { ...result, grading: config.grading, finishedAt };
+  // A task from before the targets were corrected has the earlier ones: every reader grades its answer again.
+  const isOutdated = config.targetsKey !== undefined && config.targetsKey !== question.key;
+  const complete: CellResult = { ...result, grading: isOutdated ? 1 : config.grading, finishedAt };
   const completion = await ledger.completeCell(key, owner, complete, attempts.log);
   // Another worker has the cell and may die: only the task of a done cell is acknowledged.
   if (completion.kind === 'refused') return { kind: 'release', delayMs: limits.heartbeatMs };

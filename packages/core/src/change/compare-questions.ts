@@ -37,16 +37,24 @@ interface Earlier {
   readonly asking: string;
 }
 
+/** How questions differ from those that a group has asked. */
+export interface QuestionChanges {
+  /** What would be asked otherwise, or no longer: one line each. Questions that are added are none of them. */
+  readonly problems: readonly string[];
+  /** Corrected targets: the same is asked. */
+  readonly targets: readonly SpecChange[];
+}
+
 /**
- * Lists the questions that were planned and are gone, that a config no longer asks, that would be asked otherwise, or
- * whose target has changed: one line each. Questions that are added are none of them.
+ * Lists the questions that were planned and are gone, that a config no longer asks, or that would be asked otherwise,
+ * and those whose target has changed.
  *
  * Reads both files, and keeps a digest of each question.
  */
 export async function compareQuestions(
   { header, before, after, source, select }: QuestionComparison,
   { blobs, createDigest }: { readonly blobs: BlobStore; readonly createDigest: CreateDigest },
-): Promise<readonly string[]> {
+): Promise<QuestionChanges> {
   const configs = before.configs.filter(({ name }) => isPlanned(header, name));
   const digestOf = (question: Question) => {
     const digest = createDigest();
@@ -71,11 +79,14 @@ export async function compareQuestions(
     if (digestOf(question) !== known.digest) changed.set(question.id, question);
   }
   problems.push(...[...earlier.keys()].map((id) => `question "${id}": was asked, is missing`));
+  const targets: SpecChange[] = [];
   for await (const { question } of readStoredQuestions(header, blobs)) {
     const edited = changed.get(question.id);
-    if (edited !== undefined) problems.push(...describeQuestion(question, edited, configs));
+    if (edited === undefined) continue;
+    problems.push(...describeQuestion(question, edited, configs));
+    if (differ(question, edited, 'target')) targets.push(describeTarget(question, edited));
   }
-  return problems;
+  return { problems, targets };
 }
 
 function findConfig(benchmark: Benchmark, name: string): Config | undefined {
@@ -100,7 +111,7 @@ function describeLost(
     .map(({ name }) => `configs.${name}.select: was with question "${id}", is without it`);
 }
 
-/** Lists what is asked otherwise than before, and a changed target. A tag that no prompt has in it may change. */
+/** Lists what is asked otherwise than before. A tag that no prompt has in it may change. */
 function describeQuestion(
   before: Question,
   after: Question,
@@ -110,12 +121,13 @@ function describeQuestion(
     (config) => promptText(config, before) === promptText(config, after),
   );
   const fields = isAskedAlike ? [] : ASKED_FIELDS.filter((field) => differ(before, after, field));
-  const changes = fields.map((field) =>
-    describeAsked(`question "${before.id}": ${field}`, before[field], after[field]),
+  return fields.map((field) =>
+    renderChange(describeAsked(`question "${before.id}": ${field}`, before[field], after[field])),
   );
-  if (differ(before, after, 'target'))
-    changes.push(describeChange(`question "${before.id}": target`, before.target, after.target));
-  return changes.map(renderChange);
+}
+
+function describeTarget({ id, target }: Question, after: Question): SpecChange {
+  return describeChange(`question "${id}": target`, target, after.target);
 }
 
 /** Shows sizes only: what a question asks may be confidential. */

@@ -16,11 +16,11 @@ import type { CreateDigest } from '../ports/digest.ts';
 import type { FinalizeStores } from '../publish/graded-group.ts';
 import { isPlanned } from '../publish/graded-group.ts';
 import { currentGrading, readGradings } from '../publish/gradings.ts';
-import { compareSpecs, renderChange } from '../spec/compare-specs.ts';
+import { compareSpecs, renderChange, type SpecChange } from '../spec/compare-specs.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { cutList } from '../wording.ts';
 import { listAnswerChanges, type ResolvedPlan } from './answer-changes.ts';
-import { compareQuestions } from './compare-questions.ts';
+import { compareQuestions, type QuestionChanges } from './compare-questions.ts';
 import { editedMeanwhile } from './edited-meanwhile.ts';
 import { type AnswerStores, hasAnswers } from './has-answers.ts';
 import { rescoreGroup } from './rescore-group.ts';
@@ -40,8 +40,8 @@ export interface EditStores extends FinalizeStores, Pick<AnswerStores, 'batches'
  * Replaces the plan of a group by that of an edited spec. Nothing is sent: the group is not planned from then on.
  *
  * The plan may change in whatever leaves the questions asked as they were: limits, time limits, addresses, prices,
- * scorers, and configs, questions and replicates that are added. A config without answers may change in everything
- * but its lane. Other scorers become the next grading.
+ * scorers, targets, and configs, questions and replicates that are added. A config without answers may change in
+ * everything but its lane. Other scorers and targets become the next grading.
  *
  * Writes in an order that survives a crash: questions, grading, header. A repeated call completes it.
  *
@@ -51,25 +51,31 @@ export interface EditStores extends FinalizeStores, Pick<AnswerStores, 'batches'
 export async function editGroup(edit: PlanEdit, stores: EditStores): Promise<GroupHeader> {
   const { group, draft, checked, source } = edit;
   const { ledger, blobs } = stores;
-  await refuseOtherAnswers(edit, stores);
-  const header = editHeader(edit, stores);
+  const { targets, ...asked } = await compareAsked(edit, stores);
+  await refuseOtherAnswers(edit, asked.problems, stores);
+  const header = editHeader(edit, targets, stores);
   if (header === undefined) return group.header;
   await storeQuestions({ checked, source, select: draft.spec.select }, blobs);
   const scorers = await readOtherScorers(edit, stores);
-  if (scorers.size > 0) {
+  if (scorers.size > 0 || targets.length > 0) {
     const specSha256 = draft.specSource.sha256;
-    await rescoreGroup(group, { specSha256, scorers }, stores);
+    const questionsKey = targets.length > 0 ? header.questions.key : undefined;
+    await rescoreGroup(group, { specSha256, scorers, questionsKey }, stores);
   }
   if (!(await ledger.replaceHeader(group.header, header))) throw editedMeanwhile(header);
   await writePlan(header, blobs);
   return header;
 }
 
-async function refuseOtherAnswers(edit: PlanEdit, stores: EditStores): Promise<void> {
+async function refuseOtherAnswers(
+  edit: PlanEdit,
+  otherQuestions: readonly string[],
+  stores: EditStores,
+): Promise<void> {
   const problems = [
     ...listRemovals(edit),
     ...(await listOtherAnswers(edit, stores)),
-    ...(await listOtherQuestions(edit, stores)),
+    ...otherQuestions,
   ];
   if (problems.length === 0) return;
   const file = edit.draft.specSource.path;
@@ -113,16 +119,16 @@ async function listOtherAnswers(edit: PlanEdit, stores: EditStores): Promise<rea
   return [...new Set(lines)];
 }
 
-async function listOtherQuestions(
+async function compareAsked(
   { group: { header, benchmark }, benchmark: after, checked, draft, source }: PlanEdit,
   stores: EditStores,
-): Promise<readonly string[]> {
+): Promise<QuestionChanges> {
   const selectsOf = ({ configs }: Benchmark) =>
     canonicalText(
       benchmark.configs.map(({ name }) => configs.find((each) => each.name === name)?.select),
     );
   const isSame = checked.sha256 === header.questions.sha256;
-  if (isSame && selectsOf(after) === selectsOf(benchmark)) return [];
+  if (isSame && selectsOf(after) === selectsOf(benchmark)) return { problems: [], targets: [] };
   const { select } = draft.spec;
   return await compareQuestions({ header, before: benchmark, after, source, select }, stores);
 }
@@ -142,6 +148,9 @@ async function readOtherScorers(
   );
 }
 
+/** A plan lists no more of the targets that an edit has corrected: it is read by every command. */
+const MAX_TARGET_CHANGES = 100;
+
 function findConfig({ configs }: Benchmark, name: string): Config | undefined {
   return configs.find((config) => config.name === name);
 }
@@ -149,6 +158,7 @@ function findConfig({ configs }: Benchmark, name: string): Config | undefined {
 /** Returns undefined if the plan stays as it is. */
 function editHeader(
   { group: { header }, benchmark, draft, checked, skipped }: PlanEdit,
+  targets: readonly SpecChange[],
   { clock }: EditStores,
 ): GroupHeader | undefined {
   const changes = compareSpecs(header.spec, draft.spec);
@@ -184,7 +194,11 @@ function editHeader(
     at: clock.toIso(clock.now()),
     commandLine: draft.commandLine,
     toolVersion: draft.toolVersion,
-    changes: [...changes, ...(questions.key === header.questions.key ? [] : [questionChange])],
+    changes: [
+      ...changes,
+      ...(questions.key === header.questions.key ? [] : [questionChange]),
+      ...targets.slice(0, MAX_TARGET_CHANGES),
+    ],
     before,
   };
   return groupHeaderSchema.parse({ ...edited, builtinPrices, edits: [...header.edits, edit] });

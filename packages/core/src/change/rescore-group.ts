@@ -22,6 +22,8 @@ export interface SpecScorers {
   readonly specSha256: string;
   /** By the name of the config. */
   readonly scorers: ReadonlyMap<string, ScorerSpec>;
+  /** The stored questions that have other targets than those before. @default those of the current grading */
+  readonly questionsKey?: string | undefined;
 }
 
 /** The result of {@link rescoreGroup}. */
@@ -109,6 +111,7 @@ function describeNext({
   readonly edited: SpecScorers | undefined;
   readonly registry: ScorerRegistry;
 }): Grading {
+  const questionsKey = edited?.questionsKey ?? current.questionsKey;
   return {
     number: current.number + 1,
     createdAt,
@@ -117,6 +120,7 @@ function describeNext({
       const scorer = edited?.scorers.get(config) ?? earlier;
       return { config, scorer, version: versionOf(scorer, registry) };
     }),
+    ...(questionsKey !== undefined && { questionsKey }),
   };
 }
 

@@ -105,6 +105,8 @@ export interface Config extends ModelUse {
   readonly scorer: ScorerSpec;
   /** Number of the grading that the scorer comes from; 1 is the plan's. */
   readonly grading: number;
+  /** The stored questions whose corrected targets that grading compares with; undefined for the targets of the plan. */
+  readonly targetsKey?: string | undefined;
   readonly select: Select | undefined;
 }
 

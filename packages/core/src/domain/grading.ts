@@ -9,7 +9,7 @@ const gradedConfigSchema = z.strictObject({
   version: z.int().nullable(),
 });
 
-/** The scorers that the answers of a group are graded with. The plan is grading 1, each rescore adds one. */
+/** The scorers and targets that the answers of a group are graded with. The plan is grading 1, each rescore adds one. */
 export const gradingSchema = z.strictObject({
   number: z.int().min(1),
   createdAt: z.iso.datetime(),
@@ -17,6 +17,8 @@ export const gradingSchema = z.strictObject({
   specSha256: z.string(),
   /** One entry per config, in the spec's order. */
   configs: z.array(gradedConfigSchema),
+  /** The stored questions whose targets replaced those before. Absent: the targets of the plan. */
+  questionsKey: z.string().optional(),
 });
 /** The scorers that the answers of a group are graded with. */
 export type Grading = Readonly<z.infer<typeof gradingSchema>>;
@@ -35,8 +37,9 @@ export function isSameGrading(left: Grading, right: Grading): boolean {
 
 /** Whether two gradings grade a config in the same way. */
 export function isGradedAlike(config: string, left: Grading, right: Grading): boolean {
-  const [one, other] = [left, right].map((grading) =>
-    grading.configs.find((entry) => entry.config === config),
-  );
+  const [one, other] = [left, right].map(({ configs, questionsKey = null }) => ({
+    entry: configs.find((entry) => entry.config === config) ?? null,
+    questionsKey,
+  }));
   return canonicalText(one) === canonicalText(other);
 }

@@ -96,7 +96,12 @@ export function withGrading(benchmark: Benchmark, gradings: Gradings, number: nu
     const scorer = chosen.configs.find((entry) => entry.config === config.name)?.scorer;
     const lastOther = upTo.findLast((each) => !isGradedAlike(config.name, each, chosen));
     const since = upTo.find((each) => each.number > (lastOther?.number ?? 0)) ?? chosen;
-    return { ...config, scorer: scorer ?? config.scorer, grading: since.number };
+    return {
+      ...config,
+      scorer: scorer ?? config.scorer,
+      grading: since.number,
+      ...(chosen.questionsKey !== undefined && { targetsKey: chosen.questionsKey }),
+    };
   });
   return { ...benchmark, configs };
 }
