@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { Summary } from '@thrice/core';
 import type { Fault } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import type { ConfigSummary } from '../../packages/core/src/results/summary.ts';
 import { additions, toJsonl } from '../support/additions.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
+import { aCompletion, sendJson, startHttpServer } from '../support/http-server.ts';
 import {
   committedKeys,
   discardReasons,
@@ -160,7 +161,7 @@ describe('a model that is missing', () => {
 
     expect(paused.exitCode).toBe(2);
     expect(paused.stderr).toContain(
-      'paused: model lab/impostor is blocked: [wrong-served-model] expected an answer of "impostor", received one of "cheaper-1"; if that is the same model, set served_model = "warn" or "allow" in [lanes.lab] or the config, and start a new group\n',
+      'paused: model lab/impostor is blocked: [wrong-served-model] expected an answer of "impostor", received one of "cheaper-1"; if that is the same model, set served_model = "warn" or "allow" in [lanes.lab] or the config, and take that in with "thrice resume GROUP --spec SPEC": the answers so far are kept\n',
     );
     expect(paused.stderr).toContain(
       'paused: model lab/gone is blocked: [unknown-model] 404 The model `gone` does not exist',
@@ -426,5 +427,47 @@ describe('a rerun of one config', () => {
 
     expect(sound.stats().requestCount).toBe(count);
     expect(repaired.stats().requestCount).toBe(0);
+  });
+});
+
+describe('a model that is served under another name', () => {
+  it('is told at once, and its answers are kept by the resume that accepts them', async () => {
+    const lines = additions(40);
+    await using server = await startHttpServer((response) => {
+      const usage = { prompt_tokens: 10, completion_tokens: 5 };
+      sendJson(response, aCompletion({ content: '7' }, { model: 'alias-of-m', usage }));
+    });
+    const spec = (servedModel: string) =>
+      JSON.stringify({
+        questions: 'questions.jsonl',
+        parallel: 16,
+        lanes: { lab: { base_url: server.url, served_model: servedModel } },
+        prices: { 'lab/m': { input: 1, output: 1 } },
+        configs: [{ name: 'a', model: 'lab/m' }],
+      });
+    await using folder = await temporaryFolder({
+      'sums.json': spec('pin'),
+      'questions.jsonl': toJsonl(lines),
+    });
+
+    const paused = await runThrice(['run', 'sums.json'], { cwd: folder.path });
+    const discardedCount = server.requests.length;
+    await writeFile(folder.resolve('sums.json'), spec('warn'));
+    const group = groupOf(paused);
+    const resume = ['resume', group, '--spec', 'sums.json'];
+    const resumed = await runThrice(resume, { cwd: folder.path });
+
+    expect(paused.exitCode).toBe(2);
+    expect(paused.stderr).toContain('set served_model = "warn" or "allow" in [lanes.lab]');
+    expect(paused.stderr).toContain('thrice resume GROUP --spec SPEC');
+    expect(discardedCount).toBeGreaterThan(0);
+    expect(discardedCount).toBeLessThanOrEqual(16);
+    expect(resumed.exitCode).toBe(0);
+    expect(server.requests).toHaveLength(lines.length);
+    const { replicates } = await summaryOf(folder, 'a');
+    expect(replicates[0]).toMatchObject({ scored: lines.length, wasteUsd: 0 });
+    expect(replicates[0]?.costUsd).toBeCloseTo(lines.length * 15e-6, 12);
+    const verified = await runThrice(['verify', group], { cwd: folder.path });
+    expect(verified).toMatchObject({ exitCode: 0 });
   });
 });

@@ -10,7 +10,7 @@ import {
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Call } from '../../../packages/core/src/domain/call.ts';
+import { type Call, joinKept } from '../../../packages/core/src/domain/call.ts';
 import {
   aBenchmark,
   aCellKey,
@@ -725,11 +725,48 @@ describe('an answer of another model', () => {
         error: {
           code: 'wrong-served-model',
           message:
-            'expected an answer of "m", received one of "m-mini"; if that is the same model, set served_model = "warn" or "allow" in [lanes.lab] or the config, and start a new group',
+            'expected an answer of "m", received one of "m-mini"; if that is the same model, set served_model = "warn" or "allow" in [lanes.lab] or the config, and take that in with "thrice resume GROUP --spec SPEC": the answers so far are kept',
         },
       },
     ]);
     expect(engine.ledger.cell(key)?.attemptLog).toMatchObject([{ costUsd: 1, latencyMs: 70 }]);
+  });
+
+  it('is kept once the plan accepts it, and paid for once', async () => {
+    const earlier = new FakeEngine({
+      benchmark: priced,
+      answer: () => aModelResponse({ servedModel: 'm-mini' }),
+    });
+    const delivery = await earlier.deliver();
+    await earlier.work(delivery);
+    const [config = aConfig()] = priced.configs;
+    const accepting = { ...priced, configs: [{ ...config, servedModel: 'warn' as const }] };
+    const engine = new FakeEngine({ benchmark: accepting, stores: earlier });
+
+    const settlement = await engine.work(delivery);
+
+    expect(settlement).toEqual({ kind: 'acknowledge' });
+    expect(engine.models.requests).toEqual([]);
+    const result = engine.ledger.cell(key)?.result;
+    expect(result).toMatchObject({ outcome: 'scored', calls: [{ servedModel: 'm-mini' }] });
+    const waste = await discardedCalls(engine);
+    const calls = joinKept(result?.calls ?? [], waste, key);
+    expect(calls).toMatchObject([{ discarded: null, costUsd: 1, takenFrom: null }]);
+  });
+
+  it('is not kept for another question, step or request', async () => {
+    const engine = new FakeEngine({
+      benchmark: priced,
+      answer: () => aModelResponse({ servedModel: 'm-mini' }),
+    });
+    await engine.work(await engine.deliver());
+    const [config = aConfig()] = priced.configs;
+    const accepting = { ...priced, configs: [{ ...config, servedModel: 'warn' as const }] };
+    const later = new FakeEngine({ benchmark: accepting, stores: engine });
+
+    await later.work(await later.deliver(aQuestion({ question: 'Another?' })));
+
+    expect(later.models.requests).toHaveLength(1);
   });
 
   it.each([

@@ -53,8 +53,8 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
   'endpoint-unreachable': { action: 'correct base_url', next: 'with-edited-spec' },
   'unknown-model': { action: 'correct model', next: 'new-group' },
   'wrong-served-model': {
-    action: 'request the model by the name it is served under',
-    next: 'new-group',
+    action: 'if it is the same model, set served_model = "warn" or "allow"',
+    next: 'with-edited-spec',
   },
   'no-target': { action: 'give the question a target', next: 'new-group' },
   'scorer-timeout': { action: 'simplify the pattern', next: 'rescore' },

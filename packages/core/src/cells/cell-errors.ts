@@ -70,7 +70,7 @@ export function wrongServedModel(
 ): ThriceError {
   return new ThriceError({
     code: 'wrong-served-model',
-    message: `expected an answer of "${model}", received one of "${servedModel ?? ''}"; if that is the same model, set served_model = "warn" or "allow" in [lanes.${lane}] or the config, and start a new group`,
+    message: `expected an answer of "${model}", received one of "${servedModel ?? ''}"; if that is the same model, set served_model = "warn" or "allow" in [lanes.${lane}] or the config, and take that in with "thrice resume GROUP --spec SPEC": the answers so far are kept`,
   });
 }
 

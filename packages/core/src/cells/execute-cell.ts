@@ -3,6 +3,7 @@ import { type CallOption, CallOptions, type PassedOverCall } from '../calls/call
 import { fingerprintOf, nextSample } from '../calls/fingerprint.ts';
 import { makeCall } from '../calls/make-call.ts';
 import { SharedCalls } from '../calls/shared-calls.ts';
+import { takeKeptCall } from '../calls/take-kept-call.ts';
 import { takeSharedCall } from '../calls/take-shared-call.ts';
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { blockersOf } from '../domain/breaker.ts';
@@ -129,6 +130,8 @@ async function performStep(
   if (attempts.ofCall(performed) >= worker.benchmark.maxAttempts) return giveUpExhausted(cell);
   if (journal.sentCount > 0 && !hasTimeAfter(cell, 0, option.request))
     return await releaseCell(cell, 0);
+  const kept = journal.isFirst ? undefined : await takeKeptCall(cell, call);
+  if (kept !== undefined) return kept;
   const taken = sharedCalls.mayBeTaken ? await takeSharedCall(cell, call) : undefined;
   if (taken !== undefined) return taken;
   for (;;) {

@@ -186,6 +186,34 @@ export function isAnswer({ discarded }: Call): boolean {
   return discarded === null;
 }
 
+/** Whether a call is one that its own cell had discarded, and kept after all. */
+export function isKept({ takenFrom, step }: Call, cell: Omit<CellStep, 'step'>): boolean {
+  return (
+    takenFrom !== null &&
+    takenFrom.step === step &&
+    takenFrom.run === cell.run &&
+    takenFrom.config === cell.config &&
+    takenFrom.id === cell.id
+  );
+}
+
+/** The calls of a cell, where one that it kept after all is an answer at its own cost, and waste no longer. */
+export function joinKept(
+  calls: readonly Call[],
+  discarded: readonly Call[],
+  cell: Omit<CellStep, 'step'>,
+): Call[] {
+  const waste = [...discarded];
+  const answers = calls.map((call) => {
+    if (!isKept(call, cell)) return call;
+    const { step, startedAt } = call;
+    const at = waste.findIndex((each) => each.step === step && each.startedAt === startedAt);
+    const [paid] = at === -1 ? [] : waste.splice(at, 1);
+    return paid === undefined ? call : { ...call, costUsd: paid.costUsd, takenFrom: null };
+  });
+  return [...answers, ...waste];
+}
+
 /** Returns an entry as a second payment for a step that another call has answered. */
 export function asDuplicate(entry: JournalEntry): JournalEntry {
   return { ...entry, call: { ...entry.call, discarded: 'duplicate' } };

@@ -1,6 +1,6 @@
 import { replayAnswer } from '../cells/replay-answer.ts';
 import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
-import { type Call, costsOf, isAnswer, type JournalEntry } from '../domain/call.ts';
+import { type Call, costsOf, isAnswer, isKept, type JournalEntry } from '../domain/call.ts';
 import { type CellError, type CellRow, hasScore } from '../domain/cell.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
@@ -174,8 +174,11 @@ export class RowCheck {
     const calls = answers.map((call) => {
       // Whether the journal answered is a fact of the delivery that completed the cell, not of the call.
       // The cost is that of its tokens at the prices of the plan, which may have been edited since.
-      const { replayed, costUsd } = call;
-      return { ...(journal.get(call.step)?.call ?? call), replayed, costUsd };
+      const { replayed, costUsd, takenFrom } = call;
+      const recorded = journal.get(call.step)?.call ?? call;
+      // A call that the cell kept after all is shown at its own cost.
+      const kept = isKept(recorded, row) ? { takenFrom } : {};
+      return { ...recorded, replayed, costUsd, ...kept };
     });
     this.#report.compareLeaves(where, { calls: answers }, { calls }, 'the journal has');
     for (const { step } of answers) this.#checkBody(where, journal.get(step));

@@ -1,7 +1,14 @@
 import * as z from 'zod';
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Config } from '../domain/benchmark.ts';
-import { type Call, callsOf, costsOf, inRecordedOrder, type JournalEntry } from '../domain/call.ts';
+import {
+  type Call,
+  callsOf,
+  costsOf,
+  inRecordedOrder,
+  type JournalEntry,
+  joinKept,
+} from '../domain/call.ts';
 import { type CellRecord, type CellResult, type CellRow, noAnswer } from '../domain/cell.ts';
 import { type GroupHeader, pricesOf } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
@@ -215,7 +222,7 @@ function toRow(
     readonly waste: readonly Call[];
   },
 ): CellRow {
-  const calls = [...result.calls, ...waste];
+  const calls = joinKept(result.calls, waste, { run, config, id: question.id });
   const { imported } = result;
   const { costUsd, overheadUsd, wasteUsd } =
     imported === undefined ? costsOf(calls) : UNKNOWN_COSTS;

@@ -1,0 +1,32 @@
+import {
+  type CellAtWork,
+  type IdentifiedCall,
+  placeOf,
+  servedModelPolicyOf,
+} from '../cells/cell-at-work.ts';
+import type { JournalEntry } from '../domain/call.ts';
+import { takenEntry } from './shared-calls.ts';
+
+/**
+ * Takes the answer that this cell has paid for and discarded because another model gave it, once its plan accepts
+ * answers by other models.
+ *
+ * @returns Undefined for a call to make.
+ */
+export async function takeKeptCall(
+  cell: CellAtWork,
+  call: IdentifiedCall,
+): Promise<JournalEntry | undefined> {
+  const { key, worker } = cell;
+  const { step, fingerprint, sample, request, insteadOf } = call;
+  if (servedModelPolicyOf(cell, request) === 'pin') return undefined;
+  const { run, config, id } = key;
+  for await (const { entry } of worker.ledger.listDiscardedCalls(run, config, [id])) {
+    if (entry.call.discarded !== 'wrong-served-model' || entry.step !== step) continue;
+    if (entry.fingerprint !== fingerprint || entry.sample !== sample) continue;
+    const kept = { ...entry, call: { ...entry.call, discarded: null } };
+    const place = { ...placeOf(cell, call), insteadOf };
+    return await cell.journal.commit(takenEntry({ buyer: { ...key, step }, entry: kept }, place));
+  }
+  return undefined;
+}
