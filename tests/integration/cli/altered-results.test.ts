@@ -59,10 +59,18 @@ describe('results that somebody has changed', () => {
   const inACell = ['verify', 'show', 'rescore'];
 
   it.each([
-    ['a text for a number in a call', `calls SET entry = json_set(entry, '$.call.waitMs', 'x')`, inACall],
+    [
+      'a text for a number in a call',
+      `calls SET entry = json_set(entry, '$.call.waitMs', 'x')`,
+      inACall,
+    ],
     ['a call that is no JSON', `calls SET entry = '{'`, inACall],
     ['a call that is a number', `calls SET entry = '7'`, inACall],
-    ['no calls in a list', `cells SET result = json_set(result, '$.calls', json('[null]'))`, inACell],
+    [
+      'no calls in a list',
+      `cells SET result = json_set(result, '$.calls', json('[null]'))`,
+      inACell,
+    ],
     ['a text for a score', `cells SET result = json_set(result, '$.score', 'high')`, inACell],
     ['an unknown state', `cells SET state = 'gone'`, inACell],
     ['no attempts in a list', `cells SET attempt_log = '[7]'`, inACell],
@@ -81,8 +89,7 @@ describe('results that somebody has changed', () => {
           `UPDATE cells SET state = 'released', result = NULL, outcome = NULL WHERE id = 'q1';
            UPDATE groups SET is_planned = 0;`,
         );
-      const argv =
-        command === 'show' ? [command, `${group}-r1`, 'a', 'q1'] : [command, group];
+      const argv = command === 'show' ? [command, `${group}-r1`, 'a', 'q1'] : [command, group];
       const { exitCode, stderr } = await callThrice(argv, { cwd: folder.path });
 
       expect({ command, exitCode, stderr }).toEqual({

@@ -10,6 +10,7 @@ import {
   openQuestions,
   readGradings,
   renderChange,
+  type SourceFile,
   type SourceReader,
   ThriceError,
   withCurrentGrading,
@@ -78,28 +79,38 @@ async function refuseChanges(
   dir: string,
 ): Promise<void> {
   const { group, specSource, questionSources } = header;
-  const edit = `thrice resume ${group} --spec ${specSource.path}${folderFlag(dir)}`;
-  const rescored = new Set(gradings.map(({ specSha256 }) => specSha256));
-  for (const source of [specSource, ...questionSources]) {
-    const { path, sha256 } = source;
-    const current = await fileSourceReader.digestFile(path).catch(() => undefined);
-    if (current === undefined || current === sha256) continue;
-    const changes = source === specSource ? await listChanges(header) : [];
-    const isSame =
-      source === specSource
-        ? rescored.has(current) || changes?.length === 0
-        : await isAskingTheSame(header, files);
-    if (isSame) continue;
-    const isQuestions = source !== specSource;
-    const lines = cutList(changes ?? []).map((change) => `${path}: ${change}`);
-    throw new ThriceError({
+  const options = `${group} --spec ${specSource.path}${folderFlag(dir)}`;
+  const remedy = `take the changes into the group with: thrice resume ${options}; or restore the file`;
+  const refuse = (
+    { path, sha256 }: SourceFile,
+    current: string,
+    remedies: string,
+    changes: readonly string[] = [],
+  ) =>
+    new ThriceError({
       code: 'spec-changed',
       message: [
-        `${path}: changed since ${group} was planned (expected sha256 ${sha256.slice(0, 12)}, received ${current.slice(0, 12)}); take the changes into the group with: ${edit}; or restore the file${isQuestions ? `; corrected targets alone are a new grading, which asks nothing: thrice rescore ${group} --spec ${specSource.path}${folderFlag(dir)}` : ''}`,
-        ...lines,
+        `${path}: changed since ${group} was planned (expected sha256 ${sha256.slice(0, 12)}, received ${current.slice(0, 12)}); ${remedies}`,
+        ...cutList(changes).map((change) => `${path}: ${change}`),
       ].join('\n'),
     });
+  const editedSpec = await digestOfEdited(specSource);
+  if (editedSpec !== undefined && !gradings.some((each) => each.specSha256 === editedSpec)) {
+    const changes = await listChanges(header);
+    if (changes?.length !== 0) throw refuse(specSource, editedSpec, remedy, changes);
   }
+  for (const source of questionSources) {
+    const edited = await digestOfEdited(source);
+    if (edited === undefined || (await isAskingTheSame(header, files))) continue;
+    const correction = `corrected targets alone are a new grading, which asks nothing: thrice rescore ${options}`;
+    throw refuse(source, edited, `${remedy}; ${correction}`);
+  }
+}
+
+/** The digest of a file that has changed; undefined for one that has not, or is not here. */
+async function digestOfEdited({ path, sha256 }: SourceFile): Promise<string | undefined> {
+  const current = await fileSourceReader.digestFile(path).catch(() => undefined);
+  return current === sha256 ? undefined : current;
 }
 
 /** Whether the files of a group still have the questions that it stored, whatever else has changed in them. */

@@ -121,7 +121,7 @@ async function performStep(
   cell: CellAtWork,
   option: CallOption,
 ): Promise<JournalEntry | Settlement | PassedOverCall> {
-  const { config, journal, attempts, sharedCalls, worker } = cell;
+  const { config, journal, attempts, worker } = cell;
   const { performed } = journal;
   if (performed.has(option.step)) throw stepRequestedTwice(config.solver, option.step);
   if (performed.size >= limits.stepsPerCell) throw tooManySteps(config.solver);
@@ -130,9 +130,7 @@ async function performStep(
   if (attempts.ofCall(performed) >= worker.benchmark.maxAttempts) return giveUpExhausted(cell);
   if (journal.sentCount > 0 && !hasTimeAfter(cell, 0, option.request))
     return await releaseCell(cell, 0);
-  const kept = journal.isFirst ? undefined : await takeKeptCall(cell, call);
-  if (kept !== undefined) return kept;
-  const taken = sharedCalls.mayBeTaken ? await takeSharedCall(cell, call) : undefined;
+  const taken = mayTake(cell) ? await takeCall(cell, call) : undefined;
   if (taken !== undefined) return taken;
   for (;;) {
     const made = await makeCall(cell, call);
@@ -140,6 +138,20 @@ async function performStep(
     const settlement = await handleFailure(cell, made, option.request);
     if (settlement !== undefined) return settlement;
   }
+}
+
+/** Whether the calls of a cell may be bought already: by others, or by an earlier delivery that discarded them. */
+function mayTake({ journal, sharedCalls }: CellAtWork): boolean {
+  return !journal.isFirst || sharedCalls.mayBeTaken;
+}
+
+async function takeCall(
+  cell: CellAtWork,
+  call: IdentifiedCall,
+): Promise<JournalEntry | Settlement | undefined> {
+  const kept = cell.journal.isFirst ? undefined : await takeKeptCall(cell, call);
+  if (kept !== undefined || !cell.sharedCalls.mayBeTaken) return kept;
+  return await takeSharedCall(cell, call);
 }
 
 function identify(cell: CellAtWork, option: CallOption): IdentifiedCall {

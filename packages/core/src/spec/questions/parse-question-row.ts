@@ -128,9 +128,11 @@ function draftQuestion(row: Readonly<Record<string, unknown>>): Draft {
     ...addEntries('tags', fields['tags'], tables),
     ...addEntries('metadata', fields['metadata'], tables),
   ];
-  for (const [key, value] of Object.entries(row)) {
-    if (keys.has(key) || isFieldName(key) || columns.includes(key)) continue;
-    if (/^images?$/i.test(key)) {
+  const others = Object.entries(row).filter(
+    ([key]) => !keys.has(key) && !isFieldName(key) && !columns.includes(key),
+  );
+  for (const [key, value] of others) {
+    if (isImageColumn(key)) {
       const images = readImages(key, value);
       problems.push(...images.problems);
       fields['attachments'] ??= images.urls;
@@ -180,6 +182,10 @@ function parseStructure(value: unknown): unknown {
   return parsed.error === undefined && findBadValue(parsed.value) === undefined
     ? parsed.value
     : value;
+}
+
+function isImageColumn(key: string): boolean {
+  return /^images?$/i.test(key);
 }
 
 /**

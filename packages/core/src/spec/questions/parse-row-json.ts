@@ -34,22 +34,27 @@ export function findBadValue(
   value: unknown,
   path: readonly PropertyKey[] = [],
 ): string | undefined {
-  const where = () => (path.length === 0 ? '' : `${showPath(path)}: `);
-  if (typeof value === 'number') {
-    if (Number.isFinite(value)) return undefined;
-    return `${where()}expected a number below 1.8e308, received a larger one; write it as a text`;
-  }
-  if (typeof value === 'string') {
-    if (value.isWellFormed()) return undefined;
-    return `${where()}expected whole characters, received half of one (a "\\ud83d" without its other half); UTF-8 cannot hold it`;
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
+  if (typeof value === 'object' && value !== null) return findBadItem(value, path);
+  const problem = describeBadLeaf(value);
+  if (problem === undefined || path.length === 0) return problem;
+  return `${showPath(path)}: ${problem}`;
+}
+
+function findBadItem(table: object, path: readonly PropertyKey[]): string | undefined {
   if (path.length >= MAX_DEPTH) {
     return `${showPath(path.slice(0, 1))}: expected values at most ${MAX_DEPTH} deep, received deeper ones`;
   }
-  for (const [key, item] of Object.entries(value)) {
-    const problem = findBadValue(item, [...path, Array.isArray(value) ? Number(key) : key]);
+  for (const [key, item] of Object.entries(table)) {
+    const problem = findBadValue(item, [...path, Array.isArray(table) ? Number(key) : key]);
     if (problem !== undefined) return problem;
   }
+  return undefined;
+}
+
+function describeBadLeaf(value: unknown): string | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return 'expected a number below 1.8e308, received a larger one; write it as a text';
+  if (typeof value === 'string' && !value.isWellFormed())
+    return 'expected whole characters, received half of one (a "\\ud83d" without its other half); UTF-8 cannot hold it';
   return undefined;
 }
