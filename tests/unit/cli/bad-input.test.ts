@@ -521,7 +521,12 @@ describe('beside groups, a mistake is refused', () => {
       added: '[select]\nlimit = 1\n',
       changes: String.raw`\n<folder>/benchmark.toml: select.start: was nothing, is 0\n<folder>/benchmark.toml: select.limit: was nothing, is 1`,
     },
-    { file: 'questions.jsonl', added: '{"id": "q2", "question": "Why?"}\n', changes: '' },
+    {
+      file: 'questions.jsonl',
+      added: '{"id": "q2", "question": "Why?"}\n',
+      changes:
+        '; corrected targets alone are a new grading, which asks nothing: thrice rescore trial-one-<time> --spec <folder>/benchmark.toml',
+    },
   ])('resume with a changed $file', async ({ file, added, changes }) => {
     const path = folder.resolve(file);
     const text = await readFile(path, 'utf8');
@@ -537,16 +542,15 @@ describe('beside groups, a mistake is refused', () => {
 });
 
 describe('a habit that does no harm', () => {
-  const spec = validSpec;
   /** Everything is accepted up to the questions, whose only row has no question. */
   const refused = '{"id": "q1"}\n';
 
   it.each([
-    ['a byte order mark in the spec', `\uFEFF${spec}`, refused],
-    ['a byte order mark in the questions', spec, `\uFEFF${refused}`],
-    ['line ends of Windows', spec.replaceAll('\n', '\r\n'), '{"id": "q1"}\r\n'],
-    ['blank lines between questions', spec, `${refused}\n\n`],
-    ['a key with a line end', spec.replace('lab/m', 'openai/gpt-5.2'), refused],
+    ['a byte order mark in the spec', `\uFEFF${validSpec}`, refused],
+    ['a byte order mark in the questions', validSpec, `\uFEFF${refused}`],
+    ['line ends of Windows', validSpec.replaceAll('\n', '\r\n'), '{"id": "q1"}\r\n'],
+    ['blank lines between questions', validSpec, `${refused}\n\n`],
+    ['a key with a line end', validSpec.replace('lab/m', 'openai/gpt-5.2'), refused],
   ])('is accepted: %s', async (_, text, rows) => {
     await using folder = await temporaryFolder({ 'benchmark.toml': text, 'questions.jsonl': rows });
 
