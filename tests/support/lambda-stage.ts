@@ -49,9 +49,11 @@ export class LambdaStage {
   limitMs = 900_000;
   /** Runs before tasks are sent. */
   onSend: () => void = () => undefined;
-  /** Runs before a message is extended or released. If it throws, the request fails. */
-  onMessage: (kind: 'extend' | 'release', deliveries: readonly Delivery[]) => void = () =>
-    undefined;
+  /** Runs before a message is extended, released, deleted or sent with a delay. If it throws, the request fails. */
+  onMessage: (
+    kind: 'extend' | 'release' | 'sendLater' | 'acknowledge',
+    deliveries: readonly Delivery[],
+  ) => void = () => undefined;
 
   #environmentCount = 0;
   readonly #random = seededDraw(2);
@@ -137,10 +139,12 @@ export class LambdaStage {
         },
         receive: (lane, max) => queue.receive(lane, max),
         acknowledge: async (delivery) => {
+          this.onMessage('acknowledge', []);
           this.deleted.push(delivery.task.id);
           await queue.acknowledge(delivery);
         },
         sendLater: async (lane, task, delayMs) => {
+          this.onMessage('sendLater', []);
           this.sentLater.push({ lane, task, delayMs });
         },
         countTasks: (lane) => this.stage.tasks.countTasks(lane),

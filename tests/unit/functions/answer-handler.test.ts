@@ -8,7 +8,6 @@ import {
   handled,
   LambdaStage,
   messageEvent,
-  redelivered,
   sqsEvent,
   taskEvent,
 } from '../../support/lambda-stage.ts';
@@ -22,53 +21,7 @@ async function openAnswer(answer?: FakeAnswer) {
   return { lambda, handler: createAnswerHandler(lambda) };
 }
 
-/** Runs the handler on the group's task. */
-async function answerTask(
-  { lambda, handler }: Awaited<ReturnType<typeof openAnswer>>,
-  receiveCount = 1,
-) {
-  const delivery = await lambda.stage.deliver();
-  return await handler(taskEvent(delivery, receiveCount), lambda.startInvocation());
-}
-
 describe('the answer function', () => {
-  it('completes the cell of a task, whose message is then deleted', async () => {
-    const open = await openAnswer();
-
-    const response = await answerTask(open);
-
-    const { stage, released, sentLater } = open.lambda;
-    expect(response).toEqual(handled);
-    expect(stage.cell()?.result).toMatchObject({ outcome: 'scored', score: 1 });
-    expect([released, sentLater]).toEqual([[], []]);
-    expect(stage.queue.extended).toMatchObject([[{ lane: 'lab' }]]);
-  });
-
-  it('sends a task that has to wait as a new message with its delay', async () => {
-    const open = await openAnswer(() => anError('model-rate-limited', { retryAfterMs: 100_000 }));
-
-    const response = await answerTask(open);
-
-    const { sentLater, released } = open.lambda;
-    expect(response).toEqual(handled);
-    expect(sentLater).toMatchObject([{ lane: 'lab', task: { id: 'q1' }, delayMs: 100_000 }]);
-    expect(released).toEqual([]);
-  });
-
-  it('repeats what follows from the end of a cell only if its message was received before', async () => {
-    const open = await openAnswer();
-    await answerTask(open);
-    const { results } = open.lambda.stage.requests;
-    const counts = [results.length];
-
-    for (const receiveCount of [1, 2]) {
-      await answerTask(open, receiveCount);
-      counts.push(results.length);
-    }
-
-    expect(counts).toEqual([1, 1, 2]);
-  });
-
   it('keeps its lease with heartbeats while the model is silent', async () => {
     const { lambda, handler } = await openAnswer(untilAborted);
     const delivery = await lambda.stage.deliver();
@@ -85,52 +38,6 @@ describe('the answer function', () => {
     await response;
 
     expect(extensionCounts).toEqual([0, 1, 2]);
-  });
-});
-
-describe('the answer function when a store fails', () => {
-  it.each([
-    { code: 'store-unavailable', receiveCount: 1, fromMs: 15_000, belowMs: 30_000 },
-    { code: 'store-unusable', receiveCount: 1, fromMs: 15_000, belowMs: 30_000 },
-    { code: 'store-unavailable', receiveCount: 3, fromMs: 60_000, belowMs: 120_000 },
-    { code: 'store-unavailable', receiveCount: 9, fromMs: 450_000, belowMs: 900_000 },
-  ] as const)(
-    'has the message delivered again after a backoff: $code, receive $receiveCount',
-    async ({ code, receiveCount, fromMs, belowMs }) => {
-      const open = await openAnswer();
-      open.lambda.stage.ledger.failNext('claimCell', anError(code));
-
-      const response = await answerTask(open, receiveCount);
-
-      const { released, sentLater } = open.lambda;
-      expect(response).toEqual(redelivered);
-      expect(released).toMatchObject([{ lane: 'lab' }]);
-      expect(released[0]?.delayMs).toBeGreaterThanOrEqual(fromMs);
-      expect(released[0]?.delayMs).toBeLessThan(belowMs);
-      expect(sentLater).toEqual([]);
-    },
-  );
-
-  it('has the message delivered again even if it cannot be released', async () => {
-    const open = await openAnswer();
-    open.lambda.stage.ledger.failNext('claimCell', anError('store-unavailable'));
-    open.lambda.onMessage = (kind) => {
-      if (kind === 'release') throw anError('store-unavailable');
-    };
-
-    const response = await answerTask(open);
-
-    expect(response).toEqual(redelivered);
-  });
-
-  it('lets the lease of a message expire after any other failure', async () => {
-    const open = await openAnswer();
-    open.lambda.stage.ledger.failNext('claimCell', anError('invariant-violated'));
-
-    const response = await answerTask(open);
-
-    expect(response).toEqual(redelivered);
-    expect(open.lambda.released).toEqual([]);
   });
 });
 
@@ -169,17 +76,6 @@ describe('the answer function near the time limit', () => {
     expect(discarded).toMatchObject([{ entry: { call: { discarded: 'interrupted' } } }]);
   });
 
-  it('does not even claim the cell in the last 15 seconds', async () => {
-    const open = await openAnswer();
-    open.lambda.limitMs = 15_000;
-
-    const response = await answerTask(open);
-
-    expect(response).toEqual(handled);
-    expect(open.lambda.stage.cell()).toBeUndefined();
-    expect(open.lambda.sentLater).toMatchObject([{ lane: 'lab', delayMs: 0 }]);
-  });
-
   it.each([
     { limitMs: 135_000, isReleased: true },
     { limitMs: 140_000, isReleased: false },
@@ -189,7 +85,8 @@ describe('the answer function near the time limit', () => {
       const open = await openAnswer(() => anError('model-unavailable'));
       open.lambda.limitMs = limitMs;
 
-      const response = answerTask(open);
+      const delivery = await open.lambda.stage.deliver();
+      const response = open.handler(taskEvent(delivery), open.lambda.startInvocation());
 
       expect(await settledBy(response)).toBe(isReleased);
       expect(open.lambda.stage.models.requests).toHaveLength(1);
@@ -270,23 +167,32 @@ describe('an event with several messages', () => {
     expect(states(lambda)).toEqual(['done', 'done', 'done']);
   });
 
-  it('has a message that is done before the others deleted at once, and leaves the last one to Lambda', async () => {
-    const slow = Promise.withResolvers<ModelResponse>();
-    const { lambda, handle } = await openEvent(({ cell }) => {
-      if (cell.id === 'q2') return anError('model-rate-limited', { retryAfterMs: 100_000 });
-      return cell.id === 'q3' ? slow.promise : aModelResponse();
-    });
+  it.each([
+    { canDelete: true, expected: ['q1', 'q2'] },
+    { canDelete: false, expected: [] },
+  ])(
+    'has a message that is done before the others deleted at once, if it can, and leaves the last one to Lambda: $canDelete',
+    async ({ canDelete, expected }) => {
+      const slow = Promise.withResolvers<ModelResponse>();
+      const { lambda, handle } = await openEvent(({ cell }) => {
+        if (cell.id === 'q2') return anError('model-rate-limited', { retryAfterMs: 100_000 });
+        return cell.id === 'q3' ? slow.promise : aModelResponse();
+      });
+      lambda.onMessage = (kind) => {
+        if (kind === 'acknowledge' && !canDelete) throw anError('store-unavailable');
+      };
 
-    const response = handle();
-    await settledBy(response);
-    const deleted = [...lambda.deleted];
-    slow.resolve(aModelResponse());
+      const response = handle();
+      await settledBy(response);
+      const deleted = [...lambda.deleted];
+      slow.resolve(aModelResponse());
 
-    expect(await response).toEqual(handled);
-    expect(deleted.toSorted()).toEqual(['q1', 'q2']);
-    expect(lambda.deleted).toHaveLength(2);
-    expect(lambda.sentLater).toMatchObject([{ task: { id: 'q2' }, delayMs: 100_000 }]);
-  });
+      expect(await response).toEqual(handled);
+      expect(deleted.toSorted()).toEqual(expected);
+      expect(lambda.deleted).toEqual(deleted);
+      expect(lambda.sentLater).toMatchObject([{ task: { id: 'q2' }, delayMs: 100_000 }]);
+    },
+  );
 
   it('keeps each lease with a heartbeat of its own', async () => {
     const { lambda, handle } = await openEvent(untilAborted);
@@ -333,27 +239,5 @@ describe('an event with several messages', () => {
     const reads = steps.names.filter((name) => name.includes('read'));
     expect(reads).toEqual(['ledger.readGroup', 'ledger.readConditions', 'ledger.readTallies']);
     expect(requests.results).toHaveLength(1);
-  });
-});
-
-describe('a message that the answer function cannot handle', () => {
-  it('is hidden for 10 seconds if it is not a task', async () => {
-    const { lambda, handler } = await openAnswer();
-
-    const response = await handler(messageEvent('lab', '{"v":2}'), lambda.startInvocation());
-
-    expect(response).toEqual(redelivered);
-    expect(lambda.released).toEqual([{ lane: 'lab', delayMs: 10_000 }]);
-  });
-
-  it('is delivered again if its queue belongs to no lane', async () => {
-    const { lambda, handler } = await openAnswer();
-    const delivery = await lambda.stage.deliver();
-
-    const event = taskEvent({ ...delivery, lane: 'gone' });
-    const response = await handler(event, lambda.startInvocation());
-
-    expect(response).toEqual(redelivered);
-    expect(lambda.stage.cell()).toBeUndefined();
   });
 });

@@ -1,11 +1,12 @@
+import type { ThriceError } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { extendVisibilityDuring } from '../../../functions/shared/extend-visibility.ts';
 import { anError } from '../../support/builders.ts';
 import { LambdaStage } from '../../support/lambda-stage.ts';
 import { settledBy } from '../../support/settled-by.ts';
 
-/** A message that is extended until `end` is called. */
-function extendUntilEnd(lambda: LambdaStage) {
+/** A message that is extended until `end` is called, when its work may fail. */
+function extendUntilEnd(lambda: LambdaStage, failure?: ThriceError) {
   const { promise, resolve: end } = Promise.withResolvers<void>();
   const record = {
     messageId: 'message-1',
@@ -14,7 +15,10 @@ function extendUntilEnd(lambda: LambdaStage) {
     attributes: { ApproximateReceiveCount: 1 },
     eventSourceARN: '',
   };
-  const extension = extendVisibilityDuring(record, 'plan', lambda.compose(), () => promise);
+  const extension = extendVisibilityDuring(record, 'plan', lambda.compose(), async () => {
+    await promise;
+    if (failure !== undefined) throw failure;
+  });
   return { extension, end };
 }
 
@@ -53,5 +57,18 @@ describe('a message whose work takes long', () => {
     await extension;
 
     expect(lambda.requestExtensionCount).toBe(2);
+  });
+
+  it('fails with the error of its work, although it cannot be released either', async () => {
+    const lambda = new LambdaStage();
+    const { extension, end } = extendUntilEnd(lambda, anError('invalid-argument'));
+    lambda.onMessage = (kind) => {
+      if (kind === 'release') throw anError('store-unavailable');
+    };
+
+    end();
+
+    await expect(extension).rejects.toMatchObject({ code: 'invalid-argument' });
+    expect(lambda.clock.sleeperCount).toBe(0);
   });
 });
