@@ -167,8 +167,8 @@ function describeGroups(openLedger: OpenLedger): void {
       await store.ledger.createGroup(aGroupHeader());
 
       await store.ledger.setGroupState('demo', 'cancelled');
-      await store.ledger.markPlanned('demo');
-      await store.ledger.markPlanned('unknown');
+      await store.ledger.markPlanned(aGroupHeader());
+      await store.ledger.markPlanned(aGroupHeader({ group: 'unknown' }));
 
       expect(await store.other.readGroup('demo')).toMatchObject({
         state: 'cancelled',
@@ -212,13 +212,14 @@ function describeGroups(openLedger: OpenLedger): void {
       },
     );
 
-    it('replaces the header of a group, which is not planned from then on', async () => {
+    it('replaces the header of a group, which is not planned from then on, even where its earlier plan is', async () => {
       await using store = await openLedger(new FakeClock());
       const [header, edited] = [aGroupHeader(), anEditedHeader()];
       await store.ledger.createGroup(header);
-      await store.ledger.markPlanned('demo');
+      await store.ledger.markPlanned(header);
 
       const isStored = await store.ledger.replaceHeader(header, edited);
+      await store.ledger.markPlanned(header);
 
       expect(isStored).toBe(true);
       expect(await store.other.readGroup('demo')).toEqual({

@@ -69,7 +69,7 @@ export async function storeGroup(
   });
   await blobs.write(key, [text]);
   await ledger.createGroup(header);
-  await ledger.markPlanned(header.group);
+  await ledger.markPlanned(header);
   return header;
 }
 

@@ -162,10 +162,11 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
     return true;
   }
 
-  async markPlanned(group: string): Promise<void> {
+  async markPlanned({ group, edits }: Pick<GroupHeader, 'group' | 'edits'>): Promise<void> {
     this.#note('markPlanned');
     const record = this.#groups.get(group);
-    if (record !== undefined) this.#groups.set(group, { ...record, isPlanned: true });
+    if (record?.header.edits.length === edits.length)
+      this.#groups.set(group, { ...record, isPlanned: true });
   }
 
   async setGroupState(group: string, state: GroupState): Promise<void> {

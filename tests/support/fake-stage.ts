@@ -176,7 +176,7 @@ export class FakeStage {
     });
     await this.blobs.write(key, [lines.join('')]);
     await this.ledger.createGroup(header);
-    if (init.isPlanned ?? true) await this.ledger.markPlanned(group);
+    if (init.isPlanned ?? true) await this.ledger.markPlanned(header);
     await this.activeGroups.add(group);
     return header;
   }

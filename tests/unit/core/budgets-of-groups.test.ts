@@ -178,7 +178,7 @@ describe('editBudget', () => {
     const spec = { ...header.spec, ...(budgetUsd !== undefined && { budget_usd: budgetUsd }) };
     const planned = { ...header, spec };
     await ledger.createGroup(planned);
-    await ledger.markPlanned('demo');
+    await ledger.markPlanned(planned);
     const group: LoadedGroup = {
       header: planned,
       state: 'active',

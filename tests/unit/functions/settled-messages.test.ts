@@ -339,7 +339,7 @@ interface RequestCase extends Settled {
 
 /** The work is claimed by a request, after so many claims that have come to nothing. */
 const claimed =
-  (requestId: string, failureCount = 0): RequestCase['before'] =>
+  (requestId: string, failureCount = 0): Exclude<RequestCase['before'], undefined> =>
   async (lambda, { work }) => {
     const { workLeases } = composeOf(lambda)();
     for (let no = 0; no <= failureCount; no += 1) {
@@ -351,7 +351,7 @@ const claimed =
 
 /** Each page takes so long, and the wall clock is set by so much meanwhile. */
 const pages =
-  (tookMs: number, setMs = 0): RequestCase['before'] =>
+  (tookMs: number, setMs = 0): Exclude<RequestCase['before'], undefined> =>
   (lambda, { onPage }) => {
     onPage(lambda, () => {
       lambda.clock.advance(tookMs);
@@ -429,7 +429,7 @@ const ofRequests: readonly RequestCase[] = [
   {
     when: 'the work of another has failed, and its lease has ended',
     before: async (lambda, handler) => {
-      await claimed('message-2', 1)?.(lambda, handler);
+      await claimed('message-2', 1)(lambda, handler);
       lambda.clock.advance(workLeaseMs(1));
     },
     receiveCount: 2,

@@ -186,8 +186,9 @@ export class DynamoLedger implements Ledger, CallConditions {
     return JSON.stringify(stored?.header) === JSON.stringify(header);
   }
 
-  async markPlanned(group: string): Promise<void> {
-    await this.#table.update(groupItemKey(group), { set: { isPlanned: 1 } }, 'present');
+  async markPlanned({ group, edits }: Pick<GroupHeader, 'group' | 'edits'>): Promise<void> {
+    const when = { editCount: edits.length };
+    await this.#table.update(groupItemKey(group), { set: { isPlanned: 1 } }, when);
   }
 
   async setGroupState(group: string, state: GroupState): Promise<void> {

@@ -113,7 +113,7 @@ export async function copyGroup(
   const isComplete = counts.targetLeft === 0;
   if (!isComplete) await fillResponseCache({ header, benchmark }, options.to);
   if (!isComplete && group.isPlanned) await sendUnfinished(header, configs, options);
-  if (isComplete || group.isPlanned) await ledger.markPlanned(header.group);
+  if (isComplete || group.isPlanned) await ledger.markPlanned(header);
   if (isComplete) {
     await options.to.activeGroups?.add(header.group);
     await ledger.setGroupState(header.group, 'active');

@@ -49,7 +49,7 @@ export async function editBudget(
   });
   if (!(await ledger.replaceHeader(header, edited))) throw editedMeanwhile(header);
   // No cell was added.
-  if (isPlanned) await ledger.markPlanned(header.group);
+  if (isPlanned) await ledger.markPlanned(edited);
   await writePlan(edited, blobs);
   return edited;
 }

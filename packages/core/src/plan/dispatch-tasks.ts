@@ -104,7 +104,7 @@ export async function dispatchTasks(
     await stores.requests.requestDispatch({ ...request, begunBy });
     return { kind: 'sent', sentCount };
   }
-  if (kind === 'plan') await markPlanned(loaded, ledger);
+  if (kind === 'plan') await ledger.markPlanned(loaded.header);
   return await endOf(part, sentCount);
 }
 
@@ -114,12 +114,6 @@ async function deferAgain(
   { activeGroups }: DispatchStores,
 ): Promise<void> {
   if (breakerKey !== undefined) await activeGroups.defer(breakerKey, group);
-}
-
-/** A group whose plan was edited meanwhile has more cells to send. */
-async function markPlanned({ header }: LoadedGroup, ledger: DispatchStores['ledger']) {
-  const latest = await ledger.readGroup(header.group);
-  if (latest?.header.edits.length === header.edits.length) await ledger.markPlanned(header.group);
 }
 
 async function endOf(part: WorkPart<DispatchState>, sentCount: number): Promise<Dispatch> {

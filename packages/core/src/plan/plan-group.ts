@@ -178,7 +178,7 @@ export async function enqueueGroup(
     (await fillResponseCache({ header, benchmark, betweenPages }, stores));
   if (!isFilled || !(await sendAll(header, benchmark, { ...stores, betweenPages })))
     throw new ThriceError({ code: 'interrupted', message: 'stopped while planning' });
-  await stores.ledger.markPlanned(header.group);
+  await stores.ledger.markPlanned(header);
 }
 
 /** @returns Whether every task is sent. */

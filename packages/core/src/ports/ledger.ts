@@ -68,8 +68,8 @@ export interface Ledger {
    *   nothing is changed.
    */
   replaceHeader(existing: GroupHeader, header: GroupHeader): Promise<boolean>;
-  /** Has no effect if the group does not exist. */
-  markPlanned(group: string): Promise<void>;
+  /** Has no effect if the group does not exist, or its plan has been edited since: then it has more cells to send. */
+  markPlanned(header: Pick<GroupHeader, 'group' | 'edits'>): Promise<void>;
   /** Has no effect if the group does not exist or is being deleted. */
   setGroupState(group: string, state: GroupState): Promise<void>;
 

@@ -152,8 +152,8 @@ export class SqliteLedger implements Ledger {
     });
   }
 
-  async markPlanned(group: string): Promise<void> {
-    await this.#commit.write(() => this.#sql.markPlanned.run(group));
+  async markPlanned({ group, edits }: Pick<GroupHeader, 'group' | 'edits'>): Promise<void> {
+    await this.#commit.write(() => this.#sql.markPlanned.run(group, edits.length));
   }
 
   async setGroupState(group: string, state: GroupState): Promise<void> {
@@ -453,7 +453,8 @@ const THIS_CELL = 'run = ? AND config = ? AND id = ?';
 const STATEMENTS = {
   insertGroup: `INSERT INTO groups (group_name, created_at, state, header) VALUES (?, ?, ?, ?)
     ON CONFLICT DO NOTHING`,
-  markPlanned: 'UPDATE groups SET is_planned = 1 WHERE group_name = ?',
+  markPlanned: `UPDATE groups SET is_planned = 1
+    WHERE group_name = ? AND json_array_length(header, '$.edits') = ?`,
   updateHeader: `UPDATE groups SET header = ?, is_planned = 0
     WHERE group_name = ? AND header = ? AND state <> 'deleting'`,
   selectGroup: 'SELECT group_name, state, is_planned, header FROM groups WHERE group_name = ?',
