@@ -35,14 +35,14 @@ const plan: DispatchRequest = { v: 1, group: 'demo', kind: 'plan' };
 const ids = Array.from({ length: limits.pageSize + 1 }, (_, index) => `q${index}`);
 const fingerprints = ['1', '2'];
 
-/** A group of two pages, to be planned, that reuses another one of two runs. */
-async function openPlan(): Promise<FakeStage> {
+/** A group of two pages, to be planned, and another one of two runs, which it may reuse. */
+async function openPlan(reuse: readonly string[]): Promise<FakeStage> {
   const stage = new FakeStage();
   await stage.enter({ group: 'first', runCount: 2 });
   for (const run of ['first-r1', 'first-r2'])
     for (const id of fingerprints)
       await stage.ledger.commitCall(aCellKey({ run, id }), aJournalEntry({ fingerprint: id }));
-  await stage.enter({ ids, reuse: ['first'], isPlanned: false });
+  await stage.enter({ ids, reuse, isPlanned: false });
   await stage.requests.requestDispatch(plan);
   return stage;
 }
@@ -51,7 +51,7 @@ async function openPlan(): Promise<FakeStage> {
 async function edit(stage: FakeStage): Promise<void> {
   const header = await headerOf(stage);
   const drafts = new FakeStage();
-  const draft = await drafts.enter({ ids: ['new', ...ids], reuse: ['first'], runCount: 2 });
+  const draft = await drafts.enter({ ids: ['new', ...ids], runCount: 2 });
   const questions = { ...draft.questions, key: 'questions/edited.jsonl' };
   await stage.blobs.write(questions.key, [drafts.blobs.texts.get(draft.questions.key) ?? '']);
   const { edits } = anEditedHeader();
@@ -98,11 +98,11 @@ async function serveAll(stage: FakeStage, steps = new Steps()): Promise<void> {
 async function expectPlannedIfSaid(stage: FakeStage, where = 'between parts'): Promise<void> {
   const record = await stage.ledger.readGroup('demo');
   if (record?.isPlanned !== true) return;
-  const { runs, configs } = record.header;
+  const { runs, configs, reuse } = record.header;
   const sent = new Set(stage.queue.sent.map(({ task: { run, id } }) => `${run} ${id}`));
   const [{ cells = 0 } = {}] = configs;
   expect({ where, count: sent.size }).toEqual({ where, count: runs.length * cells });
-  for (const run of runs)
+  for (const run of reuse.length === 0 ? [] : runs)
     for (const fingerprint of fingerprints) {
       const call = { run, config: null, fingerprint, sample: 0 };
       expect(await stage.responseCache.findCall([call]), `${where}: ${run}`).toMatchObject({
@@ -130,11 +130,12 @@ const ofPlans: readonly Change<FakeStage>[] = [
   },
 ];
 
-describe('a plan', () => {
+describe.each([{ reuse: [] }, { reuse: ['first'] }])('a plan that reuses $reuse', ({ reuse }) => {
   it.each(ofPlans)(
     'is complete once its group says so, whenever there is $name',
     async (change) => {
-      await atEachStep(change, openPlan, async (stage, steps, where) => {
+      const open = async () => await openPlan(reuse);
+      await atEachStep(change, open, async (stage, steps, where) => {
         await serveAll(stage, steps);
 
         await expectPlannedIfSaid(stage, where);

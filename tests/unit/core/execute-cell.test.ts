@@ -913,21 +913,6 @@ describe('a rejection', () => {
 });
 
 describe('an error of the store', () => {
-  it.each(['claimCell', 'commitCall', 'completeCell'] as const)(
-    'in %s escapes, with nothing acknowledged',
-    async (method) => {
-      const engine = new FakeEngine();
-      engine.ledger.failNext(method, anError('store-unusable'));
-      const delivery = await engine.deliver();
-
-      await expect(engine.work(delivery)).rejects.toMatchObject({ code: 'store-unusable' });
-
-      expect(engine.queue.leftCount).toBe(1);
-      expect(engine.ledger.cell(key)?.result).toBeUndefined();
-      expect(engine.governor.inUseCount).toBe(0);
-    },
-  );
-
   it('in completeCell gives the cell back: it is no fault of the cell', async () => {
     const engine = new FakeEngine();
     engine.ledger.failNext('completeCell', anError('store-unavailable'));
@@ -986,17 +971,6 @@ describe('an error of the store', () => {
 
     await expect(executed).rejects.toMatchObject({ code: 'store-unavailable' });
     expect(engine.events).toMatchObject([{ kind: 'call-lost', key }]);
-  });
-
-  it('leaves the cell to its lease where it cannot be given back either', async () => {
-    const engine = new FakeEngine();
-    engine.ledger.failNext('completeCell', anError('store-unavailable'));
-    engine.ledger.failNext('releaseCell', anError('store-unusable'));
-
-    const worked = engine.work(await engine.deliver());
-
-    await expect(worked).rejects.toMatchObject({ code: 'store-unavailable' });
-    expect(engine.ledger.cell(key)?.state).toBe('claimed');
   });
 
   it('after the commit costs no second call', async () => {

@@ -87,6 +87,8 @@ describe('readChoice', () => {
     ['a text of a choice after a label, in quotes', 'Answer: "green"', 'B'],
     ['the letter of a circled numeral', '정답: ③', 'C'],
     ['the last of several statements', 'The answer is A. The answer is B.', 'B'],
+    ['what a correction leads to', 'The answer is B. Actually, C.', 'C'],
+    ['what a correction that settles on none leaves', 'The answer is B. Actually, A or C.', 'B'],
   ])('reads %s', (_, text, letter) => {
     expect(readChoice({ text, isCutOff: false }, four)).toBe(letter);
   });

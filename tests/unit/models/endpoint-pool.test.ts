@@ -79,17 +79,27 @@ describe('a pool of endpoints', () => {
     expect(pool.choose().endpoint).toBe('dead');
   });
 
-  it('counts calls that were in flight together as one failure', () => {
-    const { clock, pool } = poolOf('only');
-    const together = [pool.choose(), pool.choose(), pool.choose()];
+  it('counts the failures of calls that were in flight together as one', () => {
+    const { clock, pool } = poolOf('dead', 'live');
+    const together = Array.from({ length: 6 }, () => pool.choose());
 
     clock.advance(10);
-    for (const { end } of together) end('unreachable');
+    for (const { endpoint, end } of together)
+      end(endpoint === 'dead' ? 'unreachable' : 'responded');
+    const chosen = [pool.choose().endpoint];
     clock.advance(1_000);
-    const other = poolOf('x');
+    chosen.push(pool.choose().endpoint);
 
-    expect(pool.choose().endpoint).toBe('only');
-    expect([pool.hasHealthy, other.pool.hasHealthy]).toEqual([false, true]);
+    expect(chosen).toEqual(['live', 'dead']);
+  });
+
+  it('has none that is healthy when its only one sits out, and uses that', () => {
+    const { pool, call } = poolOf('only');
+    const before = pool.hasHealthy;
+
+    call(1, ['only']);
+
+    expect([before, pool.hasHealthy, pool.choose().endpoint]).toEqual([true, false, 'only']);
   });
 
   it('keeps an endpoint through two server errors, and sends it out after three in a row', () => {

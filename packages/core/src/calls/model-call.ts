@@ -6,7 +6,7 @@ import {
 } from '../cells/cell-at-work.ts';
 import { asLastingLimit } from '../cells/cell-errors.ts';
 import type { Lane } from '../domain/benchmark.ts';
-import { ThriceError, toThriceError } from '../errors.ts';
+import { isStoreError, ThriceError, toThriceError } from '../errors.ts';
 import { openBreakerFor } from '../lanes/cell-breakers.ts';
 import { isServerResponse } from '../lanes/lane-health.ts';
 import type { Permit } from '../ports/governor.ts';
@@ -72,8 +72,8 @@ export async function reserveCall(
     .reserve(key, { step, callId, request, isBatched })
     .catch(toThriceError);
   if (reserving instanceof ThriceError) {
-    // A store that is away says nothing about the cell.
-    if (reserving.code === 'store-unavailable') throw reserving;
+    // A store that fails says nothing about the cell.
+    if (isStoreError(reserving)) throw reserving;
     return toOutcome(failed(reserving));
   }
   if (reserving.kind === 'refused') return { kind: 'budget-refused', refusal: reserving };

@@ -20,7 +20,8 @@ export const NO_PROGRESS_MS = 1_800_000;
  * The progress of an active group: `progress.json`.
  *
  * Only the reconciler writes it, and it reads it back in the next round. `done` counts results according
- * to the tallies; `isIdle` says that the queues of its active lanes were empty, and that no request and no batch will fill them.
+ * to the tallies; `isIdle` says that there was no result since the round before, that the queues of its active lanes were
+ * empty, and that no request and no batch will fill them.
  */
 const progressSchema = z.object({
   schemaVersion: z.literal(1),
@@ -84,7 +85,7 @@ export async function describeProgress(
   const done = countDone(tallies);
   const hasNoProgress = previous !== undefined && previous.done === done;
   // Each count is a request, so queues are counted only for groups without progress.
-  const counts = hasNoProgress ? await Promise.all(activeLanes.map(countTasks)) : [1];
+  const counts = hasNoProgress ? await Promise.all(activeLanes.map(countTasks)) : [];
   const doneSince = hasNoProgress ? previous.doneSince : atIso;
   const mayBeDispatched = pendingCount > 0 && !hasElapsed(doneSince, NO_PROGRESS_MS, clock);
   return {
@@ -95,7 +96,8 @@ export async function describeProgress(
     done,
     doneSince,
     activeLanes: [...activeLanes],
-    isIdle: !mayBeDispatched && !isInBatches && counts.every((count) => count === 0),
+    isIdle:
+      hasNoProgress && !mayBeDispatched && !isInBatches && counts.every((count) => count === 0),
     isPaused: done < cells && activeLanes.length === 0 && (hasNoProgress || previous === undefined),
     asked: null,
     budget: summarizeBudget(accounts) ?? null,

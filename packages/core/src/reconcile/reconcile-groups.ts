@@ -429,9 +429,9 @@ function hasStalled(
   return !isInBatches && activeLanes.length > 0 && hasElapsed(doneSince, NO_PROGRESS_MS, clock);
 }
 
-/** Whether a group had no progress and empty queues in two rounds in a row. One is not enough: counts lag. */
+/** Whether a group was idle in two rounds in a row. One is not enough: counts lag. */
 function isHalted(current: GroupProgress, previous: GroupProgress | undefined): boolean {
-  return current.isIdle && previous?.isIdle === true && previous.done === current.done;
+  return current.isIdle && previous?.isIdle === true;
 }
 
 /** Whether a group is cancelled, its last calls in flight have ended, and their results are published. */
