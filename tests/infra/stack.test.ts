@@ -497,31 +497,44 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       });
     });
 
-    it('let each function read and write only the parts of the bucket that it needs', () => {
+    it('let each function, and the commands, read, write and delete only the parts of the bucket that they need', () => {
       const prefix = `arn:aws:s3:::${graph.outputs.bucketName}/`;
-      const granted = rolesOf(graph).map(({ component, statements }) => {
+      const commands = { component: 'Commands', ...cliPolicyOf(graph) };
+      const granted = [...rolesOf(graph), commands].map(({ component, statements }) => {
         const partsOf = (action: string) =>
           statements
             .filter(({ Action }) => Action.includes(action))
             .flatMap(({ Resource }) => Resource)
             .map((arn) => arn.replace(prefix, ''))
             .toSorted();
-        return [component, { read: partsOf('s3:GetObject'), write: partsOf('s3:PutObject') }];
+        const [read, write] = [partsOf('s3:GetObject'), partsOf('s3:PutObject')];
+        return [component, { read, write, remove: partsOf('s3:DeleteObject') }];
       });
 
       // Any record may be spilled to a blob, so every function that reads records reads blobs.
       expect(Object.fromEntries(granted)).toEqual({
-        Answer: { read: ['questions/*', 'spill/*'], write: ['spill/*'] },
-        Plan: { read: ['checkpoints/*', 'questions/*', 'spill/*'], write: ['checkpoints/*'] },
+        Answer: { read: ['questions/*', 'spill/*'], write: ['spill/*'], remove: [] },
+        Plan: {
+          read: ['checkpoints/*', 'questions/*', 'spill/*'],
+          write: ['checkpoints/*'],
+          remove: [],
+        },
         Finalize: {
           read: ['checkpoints/*', 'questions/*', 'runs/*', 'spill/*'],
           write: ['checkpoints/*', 'runs/*'],
+          remove: [],
         },
         Reconciler: {
           read: ['reconciler/*', 'runs/*', 'spill/*'],
           write: ['reconciler/*', 'runs/*', 'spill/*'],
+          remove: [],
         },
-        ReconcilerTick: { read: [], write: [] },
+        ReconcilerTick: { read: [], write: [], remove: [] },
+        Commands: {
+          read: ['questions/*', 'reconciler/*', 'runs/*', 'spill/*'],
+          write: ['questions/*', 'runs/*', 'spill/*'],
+          remove: ['checkpoints/*', 'questions/*', 'runs/*', 'spill/*'],
+        },
       });
     });
 

@@ -1,6 +1,7 @@
 import { LaneGovernor, LaneHealth, loadGroup, openBudget } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import type { ModelReport } from '../../../packages/core/src/domain/lane-state.ts';
+import { LaneLimiter } from '../../../packages/core/src/lanes/lane-limiter.ts';
 import {
   afterReport,
   stateAt,
@@ -49,24 +50,16 @@ async function refuseInOrder(inOrder: readonly number[], models: readonly string
 
 describe('of two refusals, the one with the longer wait counts', () => {
   it.each(waits)('in a report: $name', async ({ inOrder }) => {
-    const clock = new SimulatedClock();
     const states = new MemoryLaneStates();
-    const governor = new LaneGovernor({ states, clock, random: () => 0 });
-    const grantedAtMs: number[] = [];
-    const call = async (waitMs: number) => {
-      while (clock.monotonicMs() < 60_000) {
-        const grant = await governor.grant(aPermitRequest());
-        grantedAtMs.push(clock.monotonicMs());
-        await clock.sleep(100);
-        if (grant.kind === 'granted') grant.permit.settle(refused(waitMs));
-      }
-    };
-    for (const waitMs of inOrder) void call(waitMs);
+    const clock = new FakeClock();
+    const limiter = new LaneLimiter({ account: 'lab', states, clock, random: () => 0 });
+    await limiter.sync();
 
-    await clock.run(60_000);
+    for (const waitMs of inOrder)
+      limiter.settle({ ...aPermitRequest(), tokens: 10 }, refused(waitMs));
+    await limiter.sync();
 
-    const gapsMs = grantedAtMs.map((atMs, index) => atMs - (grantedAtMs[index - 1] ?? atMs));
-    expect(Math.max(...gapsMs)).toBeGreaterThan(LONG_MS - 5_000);
+    expect((await states.read('lab'))?.models['m']).toMatchObject({ retryAfterMs: LONG_MS });
   });
 
   it.each(waits)('in what the lane is said to wait for: $name', async ({ inOrder }) => {
