@@ -219,21 +219,6 @@ describe('the parts of a plan', () => {
     expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(true);
   });
 
-  it('are done by one worker at a time', async () => {
-    const { stage } = await manyPages(3);
-    const { send } = stage.queue;
-    const others: unknown[] = [];
-    stage.queue.send = async (...tasks) => {
-      others.push(await dispatchTasks(plan, workPartOptions(), stage));
-      await send.apply(stage.queue, tasks);
-    };
-
-    await serve(stage, plan);
-
-    expect(others).toMatchObject([{ kind: 'held' }, { kind: 'held' }, { kind: 'held' }]);
-    expect(stage.queue.sent).toHaveLength(3 * limits.pageSize);
-  });
-
   it('stop when another worker has taken the work over', async () => {
     const { stage } = await manyPages(3);
     const { send } = stage.queue;

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import type { Resends } from '../../../packages/core/src/domain/resends.ts';
 import {
   aCellKey,
-  aCellTask,
   aFailedResult,
   aModelResponse,
   anError,
@@ -144,29 +143,6 @@ describe('a task that is answered', () => {
     },
   );
 
-  it('goes back where somebody else holds its cell', async () => {
-    const stage = new FakeStage();
-    await stage.enter();
-    await stage.ledger.claimCell(aCellKey(), 0, 'somebody else');
-
-    const settlement = await stage.answer(await stage.deliver(), { isRedelivered: true });
-
-    expect(settlement).toMatchObject({ kind: 'resend', delayMs: limits.heartbeatMs });
-  });
-
-  it('is done with where its group is cancelled, its cell left alone', async () => {
-    const stage = new FakeStage();
-    await stage.enter();
-    await stage.ledger.setGroupState('demo', 'cancelled');
-    const steps = new Steps();
-
-    const settlement = await stage.answer(await stage.deliver(), { steps, isRedelivered: true });
-
-    expect(settlement).toEqual(done);
-    expect(steps.names).toEqual(['ledger.readGroup', 'ledger.readConditions']);
-    expect(stage.cell()).toBeUndefined();
-  });
-
   it('takes the earlier result of a rerun away where its group is cancelled, so that it is missing', async () => {
     const stage = new FakeStage();
     await stage.enter();
@@ -186,18 +162,6 @@ describe('a task that is answered', () => {
     expect(settlement).toEqual(done);
     expect(stage.cell()).toMatchObject({ state: 'released', generation: 1 });
     expect(stage.cell()?.result).toBeUndefined();
-  });
-
-  it('is dropped without a call when its group was deleted, or is being deleted', async () => {
-    const stage = new FakeStage();
-    await stage.enter();
-    const delivery = await stage.deliver();
-    await stage.ledger.setGroupState('demo', 'deleting');
-    const lost = { lane: 'lab', task: aCellTask({ run: 'lost-r1' }), receipt: '1' };
-
-    expect(await stage.answer(delivery)).toEqual({ kind: 'acknowledge' });
-    expect(await stage.answer(lost)).toEqual({ kind: 'acknowledge' });
-    expect(stage.models.requests).toEqual([]);
   });
 
   it('is given up, with a message, after as many workers as it has attempts died over it', async () => {
@@ -220,41 +184,6 @@ describe('a task that is answered', () => {
 
 describe('a task that is sent again', () => {
   const limited: FakeAnswer = () => anError('model-rate-limited', { retryAfterMs: 1_000 });
-
-  it('counts how often, since when and why, in its message', async () => {
-    const stage = new FakeStage(limited);
-    await stage.enter();
-    const since = stage.clock.toIso(stage.clock.now());
-    const delivery = await stage.deliver();
-
-    const first = await stage.answer(delivery);
-    stage.clock.advance(60_000);
-    const second = await stage.answer({ ...delivery, task: taskOf(first) });
-
-    const code = 'model-rate-limited';
-    expect(taskOf(first).resends).toEqual({ count: 1, since, code });
-    expect(taskOf(second)).toEqual({ ...delivery.task, resends: { count: 2, since, code } });
-  });
-
-  it('forgets the count once a failed attempt is recorded, which has a bound of its own', async () => {
-    const stage = new FakeStage(() => anError('model-timeout', { retryAfterMs: 60_000 }));
-    await stage.enter();
-
-    const settlement = await stage.answer(await deliverAfter(stage, 50, 'interrupted'));
-
-    expect(taskOf(settlement).resends).toBeUndefined();
-    expect(stage.cell()?.attempts).toBe(1);
-  });
-
-  it('forgets the count where another worker has the cell', async () => {
-    const stage = new FakeStage();
-    await stage.enter();
-    await stage.ledger.claimCell(aCellKey(), 0, 'somebody else');
-
-    const settlement = await stage.answer(await deliverAfter(stage, 99, 'interrupted'));
-
-    expect(taskOf(settlement).resends).toBeUndefined();
-  });
 
   it('is noted for people every 16 times', async () => {
     const stage = new FakeStage(limited);
@@ -290,19 +219,6 @@ describe('a task that is sent again', () => {
     expect(stage.cell()?.result).toMatchObject({ outcome: 'failed', reason: 'no-progress', error });
     expect(stage.deadLetterQueue.sent).toEqual([{ v: 1, lane: 'lab', task, error }]);
     expect(stage.requests.results.length).toBe(1);
-  });
-
-  it('starts to count anew when it is sent for a cell that was deferred', async () => {
-    const stage = new FakeStage();
-    await stage.enter();
-    await stage.ledger.openBreaker(anOpenBreaker());
-
-    const settlement = await stage.answer(await deliverAfter(stage, 99, 'interrupted'));
-
-    // The task that the reconciler has sent is a new one.
-    expect(settlement).toEqual(done);
-    expect(await stage.deferred()).toEqual(['lab demo']);
-    expect(stage.deadLetterQueue.sent).toEqual([]);
   });
 });
 
@@ -454,17 +370,6 @@ describe('a task of a blocked lane', () => {
     },
   );
 
-  it('goes back, not deferred, when it has to wait for another reason', async () => {
-    const stage = new FakeStage(() => anError('model-rate-limited'));
-    await stage.enter();
-    await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'spare' }));
-
-    const settlement = await stage.answer(await stage.deliver());
-
-    expect(settlement.kind).toBe('resend');
-    expect(await stage.deferred()).toEqual([]);
-  });
-
   it('is not let go where it cannot be deferred', async () => {
     const stage = new FakeStage();
     await stage.enter();
@@ -559,18 +464,6 @@ describe('a task of a rerun', () => {
 });
 
 describe('a task that came again', () => {
-  it('asks for the results once more where its cell is done: its worker may have died', async () => {
-    const stage = new FakeStage();
-    await stage.enter();
-    await stage.complete(['q1']);
-    stage.requests.results.length = 0;
-
-    await stage.answer(await stage.deliver(), { isRedelivered: true });
-
-    expect(stage.requests.results.length).toBe(1);
-    expect(stage.models.requests.length).toBe(1);
-  });
-
   it('asks for none while others are at work', async () => {
     const stage = new FakeStage();
     await stage.enter({ ids: ['q1', 'q2'] });

@@ -81,8 +81,6 @@ const copy = (delayMs: number, resends?: Resends) => ({
   ...{ lane: 'lab', id: 'q1', delayMs },
   ...(resends !== undefined && { resends }),
 });
-const cancel = async ({ stage }: LambdaStage) =>
-  await stage.ledger.setGroupState('demo', 'cancelled');
 
 const ofTasks: readonly TaskCase[] = [
   { when: 'it is the last', message: 'deleted', requested: [results] },
@@ -161,6 +159,8 @@ const ofTasks: readonly TaskCase[] = [
     before: async ({ stage }) => {
       await stage.ledger.openBreaker(anOpenBreaker({ breakerKey: 'lab/m' }));
     },
+    // The task that the reconciler sends counts anew.
+    resends: afterRefusals(99, { code: 'interrupted' }),
     message: 'deleted',
     deferred: ['lab/m demo'],
   },
@@ -182,10 +182,16 @@ const ofTasks: readonly TaskCase[] = [
     message: 'deleted',
     resent: [copy(limits.heartbeatMs)],
   },
-  { when: 'its group is cancelled', before: cancel, message: 'deleted' },
+  ...(['cancelled', 'deleting'] as const).map(
+    (state): TaskCase => ({
+      when: `its group is ${state}`,
+      before: async ({ stage }) => await stage.ledger.setGroupState('demo', state),
+      message: 'deleted',
+    }),
+  ),
   {
-    when: 'its group is being deleted',
-    before: async ({ stage }) => await stage.ledger.setGroupState('demo', 'deleting'),
+    when: 'its group was deleted',
+    before: async ({ stage }) => await stage.ledger.deleteHeader('demo'),
     message: 'deleted',
   },
   {
