@@ -142,9 +142,13 @@ describe('a call in the background', () => {
     expect(engine.ledger.cell(key)?.result).toMatchObject({ outcome: 'scored', latencyMs: 70 });
   });
 
-  it('leaves its step to the worker that has announced another', async () => {
+  it.each([
+    ['cancels its own', aModelResponse()],
+    ['cannot cancel its own', anError('model-unavailable')],
+  ])('leaves its step to the worker that has announced another, and %s', async (_, reply) => {
     const engine = anEngine();
     const { background } = engine.models;
+    background.onCancel = () => reply;
     background.onSubmit = async (): Promise<FakeReply> => {
       const announced = await submissionOf(engine);
       if (announced === undefined) throw new Error('expected a submission');

@@ -172,17 +172,21 @@ describe('the budget of a group that begins or resumes', () => {
 });
 
 describe('editBudget', () => {
-  async function edit(budgetUsd: number | undefined, wanted: number | 'none' = 20) {
+  async function edit(
+    budgetUsd: number | undefined,
+    wanted: number | 'none' = 20,
+    isPlanned = true,
+  ) {
     const { ledger, clock } = openStores();
     const blobs = new FakeBlobStore();
     const spec = { ...header.spec, ...(budgetUsd !== undefined && { budget_usd: budgetUsd }) };
     const planned = { ...header, spec };
     await ledger.createGroup(planned);
-    await ledger.markPlanned(planned);
+    if (isPlanned) await ledger.markPlanned(planned);
     const group: LoadedGroup = {
       header: planned,
       state: 'active',
-      isPlanned: true,
+      isPlanned,
       benchmark: resolveBenchmark(spec, 'demo.toml'),
     };
     const edited = await editBudget(
@@ -210,6 +214,10 @@ describe('editBudget', () => {
     const { edited } = await edit(budgetUsd, wanted);
 
     expect(edited.edits).toEqual([]);
+  });
+
+  it('leaves a plan whose tasks are not all sent as it is', async () => {
+    expect((await edit(10, 20, false)).stored).toMatchObject({ isPlanned: false });
   });
 
   it('lifts a budget, and that of the spec stays lifted', async () => {

@@ -1,8 +1,21 @@
-import { type DispatchRequest, dispatchTasks, limits } from '@thrice/core';
+import {
+  type DispatchRequest,
+  dispatchTasks,
+  finalizePart,
+  limits,
+  reconcileGroups,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { aCellKey, aJournalEntry, anEditedHeader, anOpenBreaker } from '../../support/builders.ts';
+import {
+  aCellKey,
+  aJournalEntry,
+  anEditedHeader,
+  anError,
+  anOpenBreaker,
+} from '../../support/builders.ts';
 import { collect } from '../../support/collect.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
+import { readRowFile, runKey } from '../../support/published-rows.ts';
 import { Steps } from '../../support/steps.ts';
 import { workPartOptions } from '../../support/work-part-options.ts';
 
@@ -221,6 +234,124 @@ describe('a task', () => {
         });
         expect(tally, where).toMatchObject({ correct: 1 });
         expect(stage.requests.results.length, where).toBeGreaterThan(0);
+      });
+    },
+  );
+});
+
+describe('a task that was refused for a week', () => {
+  it.each<Change<FakeStage>>([
+    {
+      name: 'another worker that takes its cell',
+      act: async (stage) => {
+        await stage.ledger.claimCell(aCellKey(), 0, 'another');
+      },
+    },
+    {
+      name: 'another worker that takes its cell over',
+      act: async (stage) => {
+        stage.clock.advance(limits.leaseMs);
+        await stage.ledger.claimCell(aCellKey(), 0, 'another');
+      },
+    },
+  ])('is sent again unless its cell has failed, whenever there is $name', async (change) => {
+    const open = async () => {
+      const stage = new FakeStage(() => anError('model-rate-limited'));
+      await stage.enter();
+      return stage;
+    };
+    await atEachStep(change, open, async (stage, steps, where) => {
+      const { task, ...delivery } = await stage.deliver();
+      const since = stage.clock.toIso(stage.clock.now() - limits.resendsMs);
+      const resends = { count: 3, since, code: 'model-rate-limited' as const };
+
+      const { kind } = await stage.answer({ ...delivery, task: { ...task, resends } }, { steps });
+
+      const isFailed = stage.cell()?.result?.outcome === 'failed';
+      expect({ where, kind }).toEqual({ where, kind: isFailed ? 'acknowledge' : 'resend' });
+    });
+  });
+});
+
+const ofResults: readonly Change<FakeStage>[] = [
+  { name: 'a cell that is completed', act: async (stage) => await stage.complete(['q2']) },
+  {
+    name: 'a cancellation',
+    act: async ({ ledger }) => await ledger.setGroupState('demo', 'cancelled'),
+  },
+  {
+    name: 'a second worker, after the lease has ended and a cell was completed',
+    act: async (stage) => {
+      stage.clock.advance(limits.leaseMs);
+      await stage.complete(['q2']);
+      await finalizePart({ group: 'demo' }, workPartOptions(), stage);
+    },
+  },
+];
+
+/** A group of two cells of which one is done, whose results are requested. */
+async function openResults(): Promise<FakeStage> {
+  const stage = new FakeStage();
+  await stage.enter({ ids: ['q1', 'q2'] });
+  await stage.complete(['q1']);
+  await stage.requests.requestResults({ v: 1, group: 'demo' });
+  return stage;
+}
+
+/** Serves the requests for results, one part at a time. A worker that has lost its lease has to notice. */
+async function writeAll(stage: FakeStage, steps = new Steps()): Promise<void> {
+  const stores = {
+    ...stage,
+    ledger: steps.watch('ledger', stage.ledger),
+    blobs: steps.watch('blobs', stage.blobs),
+    workLeases: steps.watch('workLeases', stage.workLeases),
+    requests: steps.watch('requests', stage.requests),
+    activeGroups: steps.watch('activeGroups', stage.activeGroups),
+  };
+  for (let round = 0; stage.requests.countPending('results') > 0; round += 1) {
+    expect(round).toBeLessThan(20);
+    await stage.requests.serveNext('results', async (request, delivery) => {
+      const options = workPartOptions({ isOutOfTime: () => true, ...delivery });
+      await finalizePart(request, options, stores).catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'lease-lost' });
+      });
+    });
+    // A request that met a lease is delivered again when that has ended, or another one is in use.
+    stage.clock.advance(limits.leaseMs);
+  }
+}
+
+/** How far the group is, by its records and by what is published. */
+async function recorded({ ledger }: FakeStage) {
+  const isCancelled = (await ledger.readGroup('demo'))?.state === 'cancelled';
+  const cells = await ledger.readCells('demo-r1', 'direct', ['q1', 'q2']);
+  const done = [...cells.values()].filter(({ state }) => state === 'done').length;
+  return { done, exitCode: done === 2 ? 0 : isCancelled ? 130 : 2 };
+}
+
+async function published({ blobs }: FakeStage) {
+  const rows = await readRowFile(blobs, runKey('demo', 'demo-r1', 'cells/direct.jsonl'));
+  const manifest = blobs.texts.get(runKey('demo', 'demo-r1', 'manifest.json')) ?? '{}';
+  const { exitCode } = JSON.parse(manifest) as { readonly exitCode?: number };
+  return { done: rows.filter(({ outcome }) => outcome === 'scored').length, exitCode };
+}
+
+describe('the results of a group', () => {
+  it.each(ofResults)(
+    'say in the end what the records do, whenever there is $name',
+    async (change) => {
+      await atEachStep(change, openResults, async (stage, steps, where) => {
+        await writeAll(stage, steps);
+        for (let minute = 0; minute < 3; minute += 1) {
+          stage.clock.advance(60_000);
+          await reconcileGroups(stage, () => undefined);
+          await writeAll(stage);
+        }
+
+        expect({ where, ...(await published(stage)) }).toEqual({
+          where,
+          ...(await recorded(stage)),
+        });
       });
     },
   );

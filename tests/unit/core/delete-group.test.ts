@@ -10,7 +10,7 @@ import {
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import type { DeletionOptions } from '../../../packages/core/src/change/delete-group.ts';
-import { aCellKey, aCellTask } from '../../support/builders.ts';
+import { aCellKey, aCellTask, anEditedHeader, aTally } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { Steps } from '../../support/steps.ts';
 import { workPartOptions } from '../../support/work-part-options.ts';
@@ -54,6 +54,12 @@ async function openStage(entries: DlqEntry[] = []) {
   await activeGroups.defer('lab', 'demo');
   const stageLists = { activeGroups, workLeases, openDlqScan: aDlq(entries) };
   return { stage, header, stores: { ledger, records: ledger, blobs, clock, stageLists } };
+}
+
+/** The edits of a group that asks other questions now than another. */
+function editsAfter({ questions, specSource }: GroupHeader): GroupHeader['edits'] {
+  const before = { specSha256: specSource.sha256, questions };
+  return anEditedHeader().edits.map((edit) => ({ ...edit, before }));
 }
 
 /** Deletes a group as the command does. */
@@ -100,18 +106,24 @@ describe('deleting a group', () => {
     expect(await stage.activeGroups.listDeferred()).toMatchObject([{ group: 'demo2' }]);
   });
 
-  it('keeps questions that another group uses, until that is deleted too', async () => {
-    const { stage, header, stores } = await openStage();
-    const copy = { ...header, group: 'copy', runs: ['copy-r1'] };
-    await stage.ledger.createGroup(copy);
+  it.each(['now', 'before an edit'])(
+    'keeps questions that another group asks %s, until that is deleted too',
+    async (when) => {
+      const { stage, header, stores } = await openStage();
+      const edited = { key: 'questions/edited.jsonl', sha256: '', count: 1 };
+      await stage.blobs.write(edited.key, ['']);
+      const change = when === 'now' ? {} : { questions: edited, edits: editsAfter(header) };
+      const copy = { ...header, group: 'copy', runs: ['copy-r1'], ...change };
+      await stage.ledger.createGroup(copy);
 
-    const first = await deleteMarked(header, stores, options);
-    const isKept = await stage.blobs.has(header.questions.key);
-    const second = await deleteMarked(copy, stores, options);
+      const first = await deleteMarked(header, stores, options);
+      const isKept = await stage.blobs.has(header.questions.key);
+      await deleteMarked(copy, stores, options);
 
-    expect([first.sharesQuestions, isKept, second.sharesQuestions]).toEqual([true, true, false]);
-    expect(await stage.blobs.has(header.questions.key)).toBe(false);
-  });
+      expect([first.sharesQuestions, isKept]).toEqual([true, true]);
+      expect(await stage.blobs.has(header.questions.key)).toBe(false);
+    },
+  );
 
   it('deletes its DLQ messages, and says how many it could not see', async () => {
     const entries = ['demo-r1', 'demo2-r1', 'demo-r2'].map(aMessage);
@@ -136,6 +148,24 @@ describe('deleting a group', () => {
     expect(new Set(held)).toEqual(new Set([1]));
     expect(stage.clock.now() - startedAtMs).toBeGreaterThanOrEqual(limits.leaseMs);
     expect(stage.ledger.cell(key)).toBeUndefined();
+  });
+
+  it('deletes what the last worker counts after it has ended its cell', async () => {
+    const { stage, header, stores } = await openStage();
+    const key = aCellKey({ id: 'q3' });
+    await stage.ledger.claimCell(key, 0, 'worker-1');
+    const acts = [
+      () => void stage.ledger.releaseCell(key, 'worker-1', [], 0),
+      () => stage.ledger.setTally(aTally()),
+    ];
+    const onHeld = () => {
+      stage.clock.onSleep = () => acts.shift()?.();
+    };
+
+    await deleteMarked(header, stores, { ...options, onHeld });
+
+    expect(acts).toEqual([]);
+    expect(await stage.ledger.readTallies('demo-r1')).toEqual([]);
   });
 
   it('waits for a worker that claims a cell because it has just read that the group is active', async () => {

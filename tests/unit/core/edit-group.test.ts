@@ -2,11 +2,13 @@ import {
   type BenchmarkSpec,
   BUILTIN_PRICES_VERSION,
   benchmarkSpecSchema,
+  type CellKey,
   checkQuestions,
   editGroup,
   enqueueGroup,
   finalizeGroup,
   type GroupHeader,
+  groupOfRun,
   loadGroup,
   openQuestions,
   type Question,
@@ -19,7 +21,9 @@ import {
 import { describe, expect, it } from 'vitest';
 import {
   aBatchedCall,
+  aJournalEntry,
   aModelResponse,
+  anAcceptedSubmission,
   anError,
   anOutput,
   aQuestion,
@@ -101,6 +105,11 @@ class Group {
   }
 }
 
+async function enterBatch(batches: FakeEngine['batches'], cell: CellKey): Promise<void> {
+  const room = { requestCount: 10, bytes: 10_000 };
+  await batches.enter(groupOfRun(cell.run), { ...aBatchedCall(), cell }, room);
+}
+
 describe('an edit of a group', () => {
   it('is recorded, and leaves the group to be planned', async () => {
     const group = await Group.of(aSpec());
@@ -160,19 +169,38 @@ describe('an edit of a group', () => {
     ]);
   });
 
-  it('is refused for a config whose call waits in a batch, whose answer is that to the earlier prompt', async () => {
-    const group = await Group.of(aSpec(), () => {
-      throw anError('invalid-request');
-    });
-    const { runs } = group.header;
-    const cell = { run: runs[0] ?? '', config: 'a', id: 'q1' };
-    const room = { requestCount: 10, bytes: 10_000 };
-    await group.engine.batches.enter(group.header.group, { ...aBatchedCall(), cell }, room);
+  it.each<[string, boolean, (engine: FakeEngine, cell: CellKey) => Promise<unknown>]>([
+    ['waits in a batch', true, ({ batches }, cell) => enterBatch(batches, cell)],
+    [
+      'of another config waits in a batch',
+      false,
+      ({ batches }, cell) => enterBatch(batches, { ...cell, config: 'b' }),
+    ],
+    ['is recorded', true, ({ ledger }, cell) => ledger.commitCall(cell, aJournalEntry())],
+    [
+      'is submitted',
+      true,
+      ({ ledger }, cell) => ledger.replaceSubmission(cell, undefined, anAcceptedSubmission()),
+    ],
+  ])(
+    'is refused for a config of which a call %s, as the answer is that to the earlier prompt: %j',
+    async (_, isRefused, act) => {
+      for (const runIndex of [0, 1]) {
+        const group = await Group.of(aSpec({}, { replicates: 2 }), () => {
+          throw anError('invalid-request');
+        });
+        const run = group.header.runs[runIndex] ?? '';
+        await act(group.engine, { run, config: 'a', id: 'q1' });
+        const edited = aSpec({ prompt: 'Q: {{question}}' }, { replicates: 2 });
 
-    expect(await group.refusal(aSpec({ prompt: 'Q: {{question}}' }))).toEqual([
-      'b.toml: configs.a.prompt: was nothing, is a text of 15 characters',
-    ]);
-  });
+        if (!isRefused) expect((await group.edit(edited)).edits).toHaveLength(1);
+        else
+          expect(await group.refusal(edited)).toEqual([
+            'b.toml: configs.a.prompt: was nothing, is a text of 15 characters',
+          ]);
+      }
+    },
+  );
 
   it('never moves a config to another lane, whose queue has none of its tasks', async () => {
     const group = await Group.of(aSpec(), () => {

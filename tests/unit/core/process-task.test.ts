@@ -305,9 +305,15 @@ describe('a task of a blocked lane', () => {
     );
     const recentGroups = openRecentGroups(stage.clock);
     await stage.enter({ ids: ['q1', 'q2', 'q3'] });
+    const steps = new Steps();
+    const { task } = await stage.deliver({ id: 'q3' });
+    // Another cell reads the breakers just before this one is written.
+    steps.meanwhile = async () => {
+      if (steps.names.at(-1) === 'ledger.openBreaker') await recentGroups.read(task, stage.ledger);
+    };
 
     for (const id of ['q1', 'q2', 'q3'])
-      await stage.answer(await stage.deliver({ id }), { recentGroups });
+      await stage.answer(await stage.deliver({ id }), { recentGroups, steps });
 
     expect(stage.models.requests.map(({ cell }) => cell.id)).toEqual(['q1', 'q2']);
     expect(stage.cell({ id: 'q3' })).toBeUndefined();
@@ -393,6 +399,18 @@ describe('a task of a blocked lane', () => {
     expect(stage.cell()).toMatchObject({ state: 'released', generation: 1, attempts: 0 });
     expect(stage.cell()?.result).toBeUndefined();
     expect(await stage.deferred()).toEqual(['lab demo']);
+  });
+
+  it('keeps the attempts of its own generation', async () => {
+    const stage = new FakeStage();
+    await stage.enter();
+    await stage.ledger.claimCell(aCellKey(), 1, 'another');
+    await stage.ledger.releaseCell(aCellKey(), 'another', [], 2);
+    await stage.ledger.openBreaker(anOpenBreaker());
+
+    await stage.answer(await stage.deliver({ generation: 1 }));
+
+    expect(stage.cell()).toMatchObject({ state: 'released', generation: 1, attempts: 2 });
   });
 
   it('keeps a score, whatever the generation of the task', async () => {

@@ -148,6 +148,20 @@ describe('deferred cells', () => {
     expect(events.map(({ kind }) => kind)).toEqual(['breaker-closed', 'deferred-cells-resumed']);
   });
 
+  it('stay deferred if their breaker opens again just before it would be closed', async () => {
+    const stage = new FakeStage();
+    const { group } = await stage.enter();
+    await stage.ledger.openBreaker(anOpenBreaker({ openedAt: instant(stage, 0) }));
+    await stage.activeGroups.defer('lab', group);
+    stage.clock.advance(limits.quotaBackoffBaseMs);
+    stage.ledger.closeBreaker = async () => false;
+
+    const events = await runRound(stage);
+
+    expect(events).toEqual([]);
+    expect(stage.requests.tasks).toEqual([]);
+  });
+
   it('are limited to one request for a half-open breaker', async () => {
     const stage = new FakeStage();
     await stage.enter();

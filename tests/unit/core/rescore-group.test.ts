@@ -131,7 +131,8 @@ describe('rescoreGroup', () => {
       expect([copy, engine.blobs.texts.get(copy)]).toEqual([copy, before.get(key)]);
     }
     expect(correctOf(await readSummary(engine, name))).toEqual({ a: 0, b: 0 });
-    engine.blobs.texts.delete(`runs/${name}/${runs[0]}/manifest.json`);
+    const other = JSON.stringify({ grading: { number: 1 } });
+    engine.blobs.texts.set(`runs/${name}/${runs.at(-1)}/manifest.json`, other);
     await expect(rescoreGroup(group, undefined, engine)).rejects.toMatchObject({
       code: 'unsupported',
     });

@@ -1,6 +1,14 @@
-import { LaneGovernor, LaneHealth, loadGroup, openBudget } from '@thrice/core';
+import {
+  CallBudget,
+  dispatchTasks,
+  LaneGovernor,
+  LaneHealth,
+  loadGroup,
+  openBudget,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import type { ModelReport } from '../../../packages/core/src/domain/lane-state.ts';
+import { emptyAccount } from '../../../packages/core/src/domain/budget.ts';
+import type { LaneState, ModelReport } from '../../../packages/core/src/domain/lane-state.ts';
 import { LaneLimiter } from '../../../packages/core/src/lanes/lane-limiter.ts';
 import {
   afterReport,
@@ -8,12 +16,24 @@ import {
   unknownLane,
   windowMs,
 } from '../../../packages/core/src/lanes/lane-policy.ts';
-import { aCellKey, aModelResponse, anError, anOpenBreaker } from '../../support/builders.ts';
+import {
+  aBenchmark,
+  aCellKey,
+  aConfig,
+  aLane,
+  aModelResponse,
+  anError,
+  anOpenBreaker,
+} from '../../support/builders.ts';
+import { FakeBudgets } from '../../support/fake-budgets.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { FakeLedger } from '../../support/fake-ledger.ts';
 import { FakeStage, type StageGroup } from '../../support/fake-stage.ts';
 import { MemoryLaneStates } from '../../support/memory-lane-states.ts';
-import { answered, aPermitRequest, refused } from '../../support/permits.ts';
+import { aPermitRequest, refused, takePermit } from '../../support/permits.ts';
+import { settledBy } from '../../support/settled-by.ts';
 import { SimulatedClock } from '../../support/simulated-clock.ts';
+import { workPartOptions } from '../../support/work-part-options.ts';
 
 const LONG_MS = 30_000;
 const SHORT_MS = 1_000;
@@ -22,30 +42,36 @@ const waits = [
   { name: 'shorter, then longer', inOrder: [SHORT_MS, LONG_MS] },
 ];
 
-/** A governor whose calls are refused one after the other, to wait for so long each. */
-async function refuseInOrder(inOrder: readonly number[], models: readonly string[] = []) {
-  const clock = new SimulatedClock();
-  const states = new MemoryLaneStates();
-  const governor = new LaneGovernor({ states, clock, random: () => 0 });
-  const grants = inOrder.map((_, index) =>
-    governor.grant(aPermitRequest({ model: models[index] ?? 'm' })),
-  );
-  await clock.run(0);
-  for (const [index, waitMs] of inOrder.entries()) {
-    const grant = await grants[index];
-    if (grant?.kind === 'granted') grant.permit.settle(refused(waitMs));
+/** The budget of calls in the background, of which each lane has one in flight at most, on a clock that stands still. */
+function openBudgetOf(lanes: readonly string[]) {
+  const clock = new FakeClock();
+  const benchmark = aBenchmark({
+    lanes: new Map(lanes.map((lane) => [lane, aLane({ name: lane, maxConcurrency: 1 })])),
+    configs: lanes.map((lane) => aConfig({ name: lane, lane, isBackground: true })),
+  });
+  const budgets = new FakeBudgets(new FakeLedger(clock), clock);
+  const about = { group: 'demo', owner: 'worker-1', benchmark, budgets, clock };
+  const budget = new CallBudget({ ...about, observe: () => undefined });
+  const wait = (lane: string, signal = new AbortController().signal) =>
+    budget.waitToAskAgain({ lane, waitedMs: 0 }, signal);
+  return { budget, wait };
+}
+
+function report(retryAfterMs: number): ReadonlyMap<string, ModelReport> {
+  const stated = { requestsPerMinute: null, tokensPerMinute: null };
+  const counts = { answered: 0, sent: 5, refused: 5, tokens: 0, countedMs: 1_000 };
+  return new Map([['m', { ...counts, retryAfterMs, reason: 'busy', stated }]]);
+}
+
+/** The record of a lane after refusals, reported so many windows after each other. */
+function reportsIn(inOrder: readonly number[], elapsed: (no: number) => number): LaneState {
+  let state = unknownLane('lab', 0);
+  for (const [no, waitMs] of [0, ...inOrder, 0].entries()) {
+    const elapsedMs = elapsed(no) * windowMs(state);
+    const use = { isCheckIn: true, isHungry: true, usedRatio: 0, models: report(waitMs) };
+    state = afterReport(state, use, { elapsedMs, nowMs: state.atMs + elapsedMs });
   }
-  /** When a call of a model is granted, monotonic ms. */
-  const grantedAtMs = async (model: string) => {
-    let atMs = Number.POSITIVE_INFINITY;
-    void governor.grant(aPermitRequest({ model })).then((grant) => {
-      atMs = clock.monotonicMs();
-      if (grant.kind === 'granted') grant.permit.settle(answered);
-    });
-    await clock.run(2 * LONG_MS);
-    return atMs;
-  };
-  return { clock, governor, grantedAtMs };
+  return state;
 }
 
 describe('of two refusals, the one with the longer wait counts', () => {
@@ -63,25 +89,16 @@ describe('of two refusals, the one with the longer wait counts', () => {
   });
 
   it.each(waits)('in what the lane is said to wait for: $name', async ({ inOrder }) => {
-    const { clock, governor } = await refuseInOrder(inOrder);
+    const clock = new SimulatedClock();
+    const states = new MemoryLaneStates();
+    const governor = new LaneGovernor({ states, clock, random: () => 0 });
+    const permits = Promise.all(inOrder.map(() => takePermit(governor, 'lab')));
+    await clock.run(0);
+
+    for (const [index, permit] of (await permits).entries()) permit.settle(refused(inOrder[index]));
 
     expect(governor.laneWaits).toMatchObject([{ until: clock.toIso(clock.now() + LONG_MS) }]);
   });
-
-  const report = (retryAfterMs: number): ReadonlyMap<string, ModelReport> => {
-    const stated = { requestsPerMinute: null, tokensPerMinute: null };
-    const counts = { answered: 0, sent: 5, refused: 5, tokens: 0, countedMs: 1_000 };
-    return new Map([['m', { ...counts, retryAfterMs, reason: 'busy', stated }]]);
-  };
-  const reportsIn = (inOrder: readonly number[], elapsed: (no: number) => number) => {
-    let state = unknownLane('lab', 0);
-    for (const [no, waitMs] of [0, ...inOrder, 0].entries()) {
-      const elapsedMs = elapsed(no) * windowMs(state);
-      const use = { isCheckIn: true, isHungry: true, usedRatio: 0, models: report(waitMs) };
-      state = afterReport(state, use, { elapsedMs, nowMs: state.atMs + elapsedMs });
-    }
-    return state;
-  };
 
   it.each(waits)('of two processes, in one window: $name', ({ inOrder }) => {
     const state = reportsIn(inOrder, (no) => (no === 0 || no === 3 ? 1 : 0));
@@ -99,11 +116,51 @@ describe('of two refusals, the one with the longer wait counts', () => {
 });
 
 describe('what happens to one leaves the other alone:', () => {
-  it('a refused model, another of its lane', async () => {
-    const { clock, grantedAtMs } = await refuseInOrder([LONG_MS, SHORT_MS], ['m', 'm']);
-    await clock.run(8_000);
+  it('a model that is held, another of its lane', () => {
+    const [states, clock] = [new MemoryLaneStates(), new FakeClock()];
+    const limiter = new LaneLimiter({ account: 'lab', states, clock, random: () => 0 });
+    const state = reportsIn([LONG_MS], () => 1);
+    limiter.note({ ...state, atMs: clock.now() }, 0);
+    const waitMs = (model: string) =>
+      limiter.waitMs({ ...aPermitRequest({ model }), tokens: 1 }, 0);
 
-    expect(await grantedAtMs('n')).toBeLessThan(8_100);
+    expect([waitMs('m') > 0, waitMs('n'), waitMs('m') > 0]).toEqual([true, 0, true]);
+  });
+
+  it('a model that was refused, another of its lane that has only to be served', async () => {
+    const clock = new SimulatedClock();
+    const states = new MemoryLaneStates();
+    const governor = new LaneGovernor({ states, clock, random: () => 0 });
+    const permit = takePermit(governor, 'lab');
+    await clock.run(0);
+    (await permit).settle(refused(LONG_MS));
+    governor.pause();
+    const saidBefore = governor.laneWaits.length;
+
+    void governor.grant(aPermitRequest({ model: 'n' }));
+
+    expect([saidBefore, governor.laneWaits]).toEqual([1, []]);
+  });
+
+  it('a cell that stops to wait for its budget, those before it', async () => {
+    const { budget, wait } = openBudgetOf(['lab']);
+    const stopped = new AbortController();
+    const first = wait('lab');
+    const second = wait('lab', stopped.signal);
+
+    stopped.abort();
+
+    expect([await settledBy(first), await settledBy(second)]).toEqual([false, true]);
+    budget.close();
+    expect(await settledBy(first)).toBe(true);
+  });
+
+  it('a lane whose cells wait for their budget, another', async () => {
+    const { wait } = openBudgetOf(['lab', 'spare']);
+
+    void wait('lab');
+
+    expect([await settledBy(wait('lab')), await settledBy(wait('spare'))]).toEqual([true, false]);
   });
 
   it('a lane without servers, another', () => {
@@ -195,5 +252,23 @@ describe('what keeps one cell from its call leaves the other alone:', () => {
     expect(stage.cell()?.state).not.toBe('done');
     expect(stage.cell(second)?.result).toMatchObject({ outcome: 'scored' });
     expect(stage.models.requests).toHaveLength(1);
+  });
+});
+
+describe('a config that may call two lanes', () => {
+  it.each([
+    { lane: 'lab', sent: 0 },
+    { lane: 'spare', sent: 0 },
+    { lane: 'other', sent: 1 },
+  ])('gets no tasks while the budget of either is reached: $lane', async ({ lane, sent }) => {
+    const stage = new FakeStage();
+    const solver = { solver: 'router' as const, models: ['lab/m', 'spare/m'], fail_over: true };
+    await stage.enter({ configs: [{ name: 'direct', ...solver }] });
+    const reached = { capNanoUsd: 10, spentNanoUsd: 10, refusedNanoUsd: 1 };
+    stage.budgets.readAccounts = async () => [{ ...emptyAccount(lane), ...reached }];
+
+    await dispatchTasks({ v: 1, group: 'demo', kind: 'refill' }, workPartOptions(), stage);
+
+    expect(stage.queue.sent).toHaveLength(sent);
   });
 });

@@ -9,6 +9,7 @@ import {
   openBudget,
   type Reservation,
   reconcileGroups,
+  toThriceError,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import {
@@ -144,6 +145,24 @@ describe('a cell of a group with a budget in a stage', () => {
       expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
     },
   );
+
+  it.each([
+    ['store-unavailable', 'is left for the next round'],
+    ['store-unusable', 'fails the round, so that its alarm sees it'],
+  ] as const)('whose cost the reconciler cannot count, for %s, %s', async (code) => {
+    const stage = await openStage(10 * WORST_USD);
+    const settle = () => Promise.reject(anError('store-unavailable'));
+    const { budgets } = stage;
+    stage.budgets = withMethods(budgets, { settle });
+    await stage.answer(await stage.deliver());
+    stage.budgets = withMethods(budgets, { settle: () => Promise.reject(anError(code)) });
+    stage.clock.advance(HOUR_MS);
+
+    const round = await reconcile(stage).catch(toThriceError);
+
+    expect(round).toEqual(code === 'store-unavailable' ? undefined : anError(code));
+    expect((await accountOf(stage))?.reservedNanoUsd).toBeGreaterThan(0);
+  });
 
   it('is done although its cost cannot be counted yet, which the reconciler does exactly', async () => {
     const stage = await openStage(10 * WORST_USD);
