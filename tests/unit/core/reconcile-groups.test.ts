@@ -57,6 +57,20 @@ describe('a blocked lane', () => {
     expect(waits).toEqual([0.5, 1, 2, 4, 8, 16, 30, 30, 0.5]);
   });
 
+  it('without a reset waits twice as long the second time, beside others that do', async () => {
+    const stage = new FakeStage();
+    const closedCounts: number[] = [];
+
+    for (let no = 0; no < 2; no += 1) {
+      for (const breakerKey of ['lab', 'spare', 'third'])
+        await stage.ledger.openBreaker(anOpenBreaker({ breakerKey, openedAt: instant(stage, 0) }));
+      stage.clock.advance(limits.quotaBackoffBaseMs);
+      closedCounts.push((await runRound(stage)).length);
+    }
+
+    expect(closedCounts).toEqual([3, 0]);
+  });
+
   it('gets one cell when it is due for a call after an outage, and the others if it stays unblocked', async () => {
     const stage = new FakeStage();
     const { group } = await stage.enter();
@@ -725,6 +739,17 @@ describe('the progress of a group', () => {
       budget: null,
       tallies: [aTally()],
     });
+  });
+
+  it('has work on a lane as long as any of its runs does', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ runCount: 2 });
+    stage.ledger.setTally(aTally());
+
+    await runRound(stage);
+
+    const text = stage.blobs.texts.get(groupKey('demo', 'progress.json')) ?? '{}';
+    expect(JSON.parse(text)).toMatchObject({ done: 1, cells: 2, activeLanes: ['lab'] });
   });
 
   it('is written after a change, not every minute', async () => {

@@ -149,7 +149,7 @@ describe('a cell of a group with a budget in a stage', () => {
   it.each([
     ['store-unavailable', 'is left for the next round'],
     ['store-unusable', 'fails the round, so that its alarm sees it'],
-  ] as const)('whose cost the reconciler cannot count, for %s, %s', async (code) => {
+  ] as const)('whose cost the reconciler cannot count, for %s, %s', async (code, _) => {
     const stage = await openStage(10 * WORST_USD);
     const settle = () => Promise.reject(anError('store-unavailable'));
     const { budgets } = stage;
