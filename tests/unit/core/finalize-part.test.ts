@@ -453,24 +453,6 @@ describe('the results of a large group', () => {
     expect(others).toMatchObject([{ kind: 'held' }]);
   });
 
-  it.each([cellsFile, 'summary.md'])(
-    'have manifests with exit code 130 if it is cancelled while %s is written',
-    async (name) => {
-      const stage = new FakeStage();
-      await stage.enter({ ids: ['q1', 'q2'] });
-      await complete(stage, {}, aCellResult());
-      const write = stage.blobs.write.bind(stage.blobs);
-      stage.blobs.write = async (key, chunks) => {
-        if (key.endsWith(name)) await stage.ledger.setGroupState('demo', 'cancelled');
-        await write(key, chunks);
-      };
-
-      await finalize(stage);
-
-      expect(exitCodeOf(stage)).toBe(130);
-    },
-  );
-
   it('are not begun again by a repeated message for the next part', async () => {
     const stage = new FakeStage();
     await stage.enter();

@@ -42,12 +42,12 @@ const waits = [
   { name: 'shorter, then longer', inOrder: [SHORT_MS, LONG_MS] },
 ];
 
-/** The budget of calls in the background, of which each lane has one in flight at most, on a clock that stands still. */
-function openBudgetOf(lanes: readonly string[]) {
+/** The budget of calls of which each lane has one in flight at most, on a clock that stands still. */
+function openBudgetOf(lanes: readonly string[], isBackground: boolean) {
   const clock = new FakeClock();
   const benchmark = aBenchmark({
     lanes: new Map(lanes.map((lane) => [lane, aLane({ name: lane, maxConcurrency: 1 })])),
-    configs: lanes.map((lane) => aConfig({ name: lane, lane, isBackground: true })),
+    configs: lanes.map((lane) => aConfig({ name: lane, lane, isBackground })),
   });
   const budgets = new FakeBudgets(new FakeLedger(clock), clock);
   const about = { group: 'demo', owner: 'worker-1', benchmark, budgets, clock };
@@ -143,7 +143,7 @@ describe('what happens to one leaves the other alone:', () => {
   });
 
   it('a cell that stops to wait for its budget, those before it', async () => {
-    const { budget, wait } = openBudgetOf(['lab']);
+    const { budget, wait } = openBudgetOf(['lab'], false);
     const stopped = new AbortController();
     const first = wait('lab');
     const second = wait('lab', stopped.signal);
@@ -156,7 +156,7 @@ describe('what happens to one leaves the other alone:', () => {
   });
 
   it('a lane whose cells wait for their budget, another', async () => {
-    const { wait } = openBudgetOf(['lab', 'spare']);
+    const { wait } = openBudgetOf(['lab', 'spare'], true);
 
     void wait('lab');
 
