@@ -16,6 +16,7 @@ describe('the reconciler function', () => {
     await createReconcileHandler(lambda)(tick, lambda.startInvocation());
 
     expect(await lambda.stage.ledger.listOpenBreakers()).toEqual([]);
+    expect(lambda.clock.sleeperCount).toBe(0);
   });
 
   it('counts the queues of lanes to find a group that is halted', async () => {
@@ -105,5 +106,6 @@ describe('the reconciler function', () => {
     const round = createReconcileHandler(lambda)(tick, lambda.startInvocation());
 
     await expect(round).rejects.toMatchObject({ code: 'store-unavailable' });
+    expect(lambda.clock.sleeperCount).toBe(0);
   });
 });

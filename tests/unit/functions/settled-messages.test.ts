@@ -16,7 +16,8 @@ import {
 
 /** What became of a message, and what was sent instead or because of it. Nothing else may have happened. */
 interface Settled {
-  readonly message: 'deleted' | 'delivered again';
+  /** Whether it is delivered again, not deleted. @default false */
+  readonly isRedelivered?: boolean;
   /** The delays of its releases, ms. @default it was not released */
   readonly releasedMs?: readonly number[];
   /** The tasks that were sent with a delay. @default none */
@@ -39,7 +40,7 @@ async function settled(lambda: LambdaStage, response: unknown): Promise<Settled>
   const { requests, deadLetterQueue } = lambda.stage;
   expect([handled, redelivered]).toContainEqual(response);
   return {
-    message: JSON.stringify(response) === JSON.stringify(handled) ? 'deleted' : 'delivered again',
+    isRedelivered: JSON.stringify(response) === JSON.stringify(redelivered),
     releasedMs: lambda.released.map(({ delayMs }) => delayMs),
     resent: lambda.sentLater.map(({ lane, delayMs, task: { id, resends } }) => ({
       ...{ lane, id, delayMs },
@@ -52,7 +53,14 @@ async function settled(lambda: LambdaStage, response: unknown): Promise<Settled>
 }
 
 function completely(expected: Settled): Settled {
-  const nothing = { releasedMs: [], resent: [], failed: [], deferred: [], requested: [] };
+  const nothing = {
+    isRedelivered: false,
+    releasedMs: [],
+    resent: [],
+    failed: [],
+    deferred: [],
+    requested: [],
+  };
   return { ...nothing, ...expected };
 }
 
@@ -83,46 +91,40 @@ const copy = (delayMs: number, resends?: Resends) => ({
 });
 
 const ofTasks: readonly TaskCase[] = [
-  { when: 'it is the last', message: 'deleted', requested: [results] },
-  { when: 'others are left', group: { ids: ['q1', 'q2'] }, message: 'deleted' },
+  { when: 'it is the last', requested: [results] },
+  { when: 'others are left', group: { ids: ['q1', 'q2'] } },
   {
     when: 'its cell is done',
     before: async ({ stage }) => await stage.complete(['q1']),
-    message: 'deleted',
     requested: [results],
   },
   {
     when: 'its cell is done, and it was received before',
     before: async ({ stage }) => await stage.complete(['q1']),
     receiveCount: 2,
-    message: 'deleted',
     requested: [results, results],
   },
   {
     when: 'the vendor refuses',
     answer: limited,
-    message: 'deleted',
     resent: [copy(100_000, afterRefusals(1, { since: now }))],
   },
   {
     when: 'the vendor refuses again',
     answer: limited,
     resends: afterRefusals(3),
-    message: 'deleted',
     resent: [copy(100_000, afterRefusals(4))],
   },
   {
     when: 'the vendor refuses after another cause',
     answer: limited,
     resends: afterRefusals(30, { code: 'interrupted' }),
-    message: 'deleted',
     resent: [copy(100_000, afterRefusals(1))],
   },
   {
     when: 'the vendor has refused for a week',
     answer: limited,
     resends: afterRefusals(3, { since: '2025-12-26T03:04:05.000Z' }),
-    message: 'deleted',
     failed: ['no-progress'],
     requested: [results],
   },
@@ -130,28 +132,24 @@ const ofTasks: readonly TaskCase[] = [
     when: 'an attempt has failed, with its waits longer than a delivery',
     answer: () => anError('model-unavailable', { retryAfterMs: 30_000 }),
     resends: afterRefusals(3),
-    message: 'deleted',
     resent: [copy(30_000)],
   },
   {
     when: 'its last attempt has failed',
     answer: () => anError('model-unavailable'),
     group: { maxAttempts: 1 },
-    message: 'deleted',
     failed: ['model-unavailable'],
     requested: [results],
   },
   {
     when: 'the vendor rejects it',
     answer: () => anError('invalid-request'),
-    message: 'deleted',
     failed: ['invalid-request'],
     requested: [results],
   },
   {
     when: 'the quota of its lane is used up',
     answer: () => anError('quota-exhausted'),
-    message: 'deleted',
     deferred: ['lab demo'],
   },
   {
@@ -161,7 +159,6 @@ const ofTasks: readonly TaskCase[] = [
     },
     // The task that the reconciler sends counts anew.
     resends: afterRefusals(99, { code: 'interrupted' }),
-    message: 'deleted',
     deferred: ['lab/m demo'],
   },
   {
@@ -171,7 +168,6 @@ const ofTasks: readonly TaskCase[] = [
       const group = await ledger.readGroup('demo');
       if (group !== undefined) await openBudget(group.header, loadGroup(group).benchmark, budgets);
     },
-    message: 'deleted',
   },
   {
     when: 'another worker has its cell',
@@ -179,26 +175,22 @@ const ofTasks: readonly TaskCase[] = [
       await stage.ledger.claimCell(aCellKey(), 0, 'another');
     },
     resends: afterRefusals(3),
-    message: 'deleted',
     resent: [copy(limits.heartbeatMs)],
   },
   ...(['cancelled', 'deleting'] as const).map(
     (state): TaskCase => ({
       when: `its group is ${state}`,
       before: async ({ stage }) => await stage.ledger.setGroupState('demo', state),
-      message: 'deleted',
     }),
   ),
   {
     when: 'its group was deleted',
     before: async ({ stage }) => await stage.ledger.deleteHeader('demo'),
-    message: 'deleted',
   },
   {
     when: 'there is no time to begin',
     limitMs: 15_000,
     resends: afterRefusals(3),
-    message: 'deleted',
     resent: [copy(0, afterRefusals(3))],
   },
   ...[
@@ -211,7 +203,7 @@ const ofTasks: readonly TaskCase[] = [
       when: `a store fails, receive ${receiveCount}, ${code}`,
       before: ({ stage }) => stage.ledger.failNext('claimCell', anError(code)),
       receiveCount,
-      message: 'delivered again',
+      isRedelivered: true,
       releasedMs: [delayMs],
     }),
   ),
@@ -221,7 +213,7 @@ const ofTasks: readonly TaskCase[] = [
     before: (lambda) => {
       lambda.onMessage = failing('sendLater');
     },
-    message: 'delivered again',
+    isRedelivered: true,
     releasedMs: [15_000],
   },
   {
@@ -230,28 +222,28 @@ const ofTasks: readonly TaskCase[] = [
       lambda.stage.ledger.failNext('claimCell', storeFails);
       lambda.onMessage = failing('release');
     },
-    message: 'delivered again',
+    isRedelivered: true,
   },
   {
     when: 'its lease cannot be extended',
     before: (lambda) => {
       lambda.onMessage = failing('extend');
     },
-    message: 'delivered again',
+    isRedelivered: true,
     releasedMs: [15_000],
   },
   {
     when: 'there is a bug: its lease expires',
     before: ({ stage }) => stage.ledger.failNext('claimCell', anError('invariant-violated')),
-    message: 'delivered again',
+    isRedelivered: true,
   },
   {
     when: 'it is not a task',
     body: '{"v":2}',
-    message: 'delivered again',
+    isRedelivered: true,
     releasedMs: [limits.unreadableDelayMs],
   },
-  { when: 'its queue belongs to no lane', lane: 'gone', message: 'delivered again' },
+  { when: 'its queue belongs to no lane', lane: 'gone', isRedelivered: true },
 ];
 
 function failing(failed: string): LambdaStage['onMessage'] {
@@ -260,8 +252,8 @@ function failing(failed: string): LambdaStage['onMessage'] {
   };
 }
 
-describe('the message of a task', () => {
-  it.each(ofTasks)('is $message when $when', async (testCase) => {
+describe('what becomes of the message of a task, when', () => {
+  it.each(ofTasks)('$when', async (testCase) => {
     const {
       answer,
       group,
@@ -331,7 +323,8 @@ const handlers = [
 
 interface RequestCase extends Settled {
   readonly when: string;
-  readonly isDone: boolean;
+  /** @default false */
+  readonly isDone?: boolean;
   readonly receiveCount?: number;
   readonly limitMs?: number;
   readonly body?: object;
@@ -366,71 +359,48 @@ const pages =
   };
 
 const ofRequests: readonly RequestCase[] = [
-  { when: 'its work is done', isDone: true, message: 'deleted' },
-  {
-    when: 'its part takes a minute',
-    before: pages(60_000),
-    isDone: false,
-    isContinued: true,
-    message: 'deleted',
-  },
+  { when: 'its work is done', isDone: true },
+  { when: 'its part takes a minute', before: pages(60_000), isContinued: true },
   {
     when: 'its part takes all but the last minute of a short invocation',
     limitMs: 70_000,
     before: pages(10_000),
-    isDone: false,
     isContinued: true,
-    message: 'deleted',
   },
   {
     when: 'its part takes a minute, and the clock is set back by an hour',
     before: pages(60_000, -3_600_000),
-    isDone: false,
     isContinued: true,
-    message: 'deleted',
   },
-  {
-    when: 'its part takes less than a minute',
-    before: pages(29_999),
-    isDone: true,
-    message: 'deleted',
-  },
+  { when: 'its part takes less than a minute', before: pages(29_999), isDone: true },
   {
     when: 'its group is being deleted',
     before: async ({ stage }) => await stage.ledger.setGroupState('demo', 'deleting'),
-    isDone: false,
-    message: 'deleted',
   },
   ...[1, 2].map(
     (receiveCount): RequestCase => ({
       when: `the request of another worker is in use, receive ${receiveCount}`,
       before: claimed('message-2'),
       receiveCount,
-      isDone: false,
-      message: 'deleted',
     }),
   ),
   {
     when: 'its own worker may have died',
     before: claimed('message-1'),
     receiveCount: 2,
-    isDone: false,
-    message: 'delivered again',
+    isRedelivered: true,
     releasedMs: [workLeaseMs(0) - 20_000 + 5_000],
   },
   {
     when: 'the work of another has failed, so that its request may not come again',
     before: claimed('message-2', 1),
-    isDone: false,
-    message: 'delivered again',
+    isRedelivered: true,
     releasedMs: [workLeaseMs(1) - 20_000 + 5_000],
   },
   {
     when: 'the work of another has failed, and it has waited for that once',
     before: claimed('message-2', 1),
     receiveCount: 2,
-    isDone: false,
-    message: 'deleted',
   },
   {
     when: 'the work of another has failed, and its lease has ended',
@@ -440,7 +410,6 @@ const ofRequests: readonly RequestCase[] = [
     },
     receiveCount: 2,
     isDone: true,
-    message: 'deleted',
   },
   ...[
     { receiveCount: 1, delayMs: 15_000 },
@@ -450,8 +419,7 @@ const ofRequests: readonly RequestCase[] = [
       when: `a store fails, receive ${receiveCount}`,
       before: ({ stage }) => stage.ledger.failNext('readGroup', storeFails),
       receiveCount,
-      isDone: false,
-      message: 'delivered again',
+      isRedelivered: true,
       releasedMs: [delayMs],
     }),
   ),
@@ -461,30 +429,27 @@ const ofRequests: readonly RequestCase[] = [
       lambda.stage.ledger.failNext('readGroup', storeFails);
       lambda.onMessage = failing('release');
     },
-    isDone: false,
-    message: 'delivered again',
+    isRedelivered: true,
   },
   {
     when: 'it cannot be extended',
     before: (lambda) => {
       lambda.onMessage = failing('extend');
     },
-    isDone: false,
-    message: 'delivered again',
+    isRedelivered: true,
   },
   {
     when: 'it is not a request',
     body: { v: 2, group: 'demo' },
-    isDone: false,
-    message: 'delivered again',
+    isRedelivered: true,
     releasedMs: [15_000],
   },
 ];
 
-describe.each(handlers)('the message of a request to $queue', (handler) => {
-  it.each(ofRequests)('is $message when $when', async (testCase) => {
+describe.each(handlers)('what becomes of the message of a request to $queue, when', (handler) => {
+  it.each(ofRequests)('$when', async (testCase) => {
     const { before, receiveCount = 1, limitMs, body, isContinued = false, ...rest } = testCase;
-    const { when: _, isDone, ...fate } = rest;
+    const { when: _, isDone = false, ...fate } = rest;
     const { queue, create, request, next } = handler;
     const lambda = new LambdaStage();
     const ids = Array.from({ length: 2 * limits.pageSize }, (__, index) => `q${index}`);
