@@ -2,7 +2,7 @@ import { DynamoLedger, DynamoNotifications, DynamoWorkLeases } from '@thrice/aws
 import { limits } from '@thrice/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
-import { aGroupHeader, aNotification, anEditedHeader } from '../../support/builders.ts';
+import { aCellKey, aGroupHeader, aNotification, anEditedHeader } from '../../support/builders.ts';
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import {
@@ -21,6 +21,7 @@ afterAll(async () => {
 });
 
 const work = { group: 'demo', work: 'results' };
+const key = aCellKey();
 const header = aGroupHeader();
 const notification = aNotification();
 
@@ -125,6 +126,7 @@ async function doAct({ before, act }: Act, answer?: AnswerRequest) {
     unsent: await other.notifications.listUnsent(),
     isRecorded: !(await other.notifications.record(notification)),
     group: await other.ledger.readGroup(header.group),
+    cell: await other.ledger.claimCell(key, 0, 'next'),
   };
   return { returned, seen, writes: stores.sent.filter(isWrite) };
 }
@@ -171,6 +173,17 @@ const races: readonly Race[] = [
     meanwhile: ({ workLeases }) => workLeases.extend(work, 'another', limits.leaseMs),
     returned: { kind: 'held', requestId: 'message-2', failureCount: 0, leaseMs: limits.leaseMs },
     seen: { claim: { kind: 'held', requestId: 'message-2' } },
+  },
+  {
+    name: 'releases a cell that another takes over',
+    before: async ({ ledger }, clock) => {
+      await ledger.claimCell(key, 0, 'own');
+      clock.advance(limits.leaseMs);
+    },
+    act: ({ ledger }) => ledger.releaseCell(key, 'own', [], 0),
+    meanwhile: ({ ledger }) => ledger.claimCell(key, 0, 'another'),
+    returned: undefined,
+    seen: { cell: { kind: 'held' } },
   },
   {
     name: 'records a notification that another has recorded and sent',

@@ -631,13 +631,17 @@ describe('a copied cell', () => {
   it('gets the discarded calls once, however often it is copied', async () => {
     const { from, to } = await besideCell({ attempts: 1 }, undefined);
     const spoiled = aJournalEntry({ call: { discarded: 'content-filtered', costUsd: 0.5 } });
-    await from.ledger.commitCall(key, spoiled);
+    const runs = ['demo-r1', 'demo-r2'];
+    for (const run of runs) await from.ledger.commitCall({ ...key, run }, spoiled);
 
     await copy(from, to);
     await copy(from, to);
 
-    expect(await discardedOf(to)).toEqual([{ id: key.id, entry: spoiled }]);
-    expect(await to.ledger.readTallies(key.run)).toEqual(await from.ledger.readTallies(key.run));
+    for (const run of runs) {
+      const copied = await collect(to.ledger.listDiscardedCalls(run, key.config));
+      expect(copied).toEqual([{ id: key.id, entry: spoiled }]);
+      expect(await to.ledger.readTallies(run)).toEqual(await from.ledger.readTallies(run));
+    }
   });
 
   it('gets no result of a different answer that is committed concurrently', async () => {

@@ -1143,6 +1143,18 @@ describe('a cell whose worker must stop', () => {
     expect(engine.events).toEqual([{ kind: 'call-stopped', key }]);
   });
 
+  it('is told once as stopped, also where the store never takes it', async () => {
+    const engine = new FakeEngine({ answer: cutOffByAbort });
+    engine.ledger.failNext('commitCall', anError('store-unusable'));
+    const working = engine.work(await engine.deliver());
+    await asked(engine);
+
+    engine.heartbeat.stopAll(anError('interrupted'));
+
+    await expect(working).rejects.toMatchObject({ code: 'store-unusable' });
+    expect(engine.events).toEqual([{ kind: 'call-stopped', key }]);
+  });
+
   it('sends no call when it was claimed after everything was told to stop', async () => {
     const engine = new FakeEngine();
     engine.heartbeat.stopAll(anError('interrupted'));

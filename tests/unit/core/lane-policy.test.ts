@@ -96,6 +96,16 @@ describe('the policy of a lane', () => {
     expect(stateAt(held, held.atMs + 31_000).models['m']?.holdMs).toBe(0);
   });
 
+  it('forgets the rate of a model that is answered again after it refused everything for over a minute', () => {
+    const cut = afterWindows(lane, 2, overrun);
+    const refused = { sent: 5, refused: 5, reason: 'busy' };
+    const rateAfter = (windows: number) =>
+      rateIn(afterWindows(afterWindows(cut, windows, refused), 1, { sent: 1, answered: 1 }));
+
+    expect(rateAfter(10)).not.toBeNull();
+    expect(rateAfter(40)).toBeNull();
+  });
+
   it('uses 96 % of a limit that the vendor states', () => {
     const stated = { requestsPerMinute: 600, tokensPerMinute: null };
 

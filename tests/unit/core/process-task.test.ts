@@ -268,6 +268,24 @@ describe('a task that waits long for its turn', () => {
     expect(stage.models.requests).toEqual([]);
     expect(await stage.deferred()).toEqual(['lab demo']);
   });
+
+  it('takes the call that another cell has bought meanwhile, because its own lease had ended', async () => {
+    const stage = new FakeStage();
+    await stage.enter({ sharesCalls: true, configs: [{ name: 'direct' }, { name: 'second' }] });
+    const other = await stage.deliver({ config: 'second' });
+    const governor = new FakeGovernor();
+    const grant = governor.grant.bind(governor);
+    governor.grant = async (request) => {
+      stage.clock.advance(limits.leaseMs);
+      await stage.answer(other);
+      return await grant(request);
+    };
+
+    await stage.answer(await stage.deliver(), { governor });
+
+    expect(stage.models.requests).toHaveLength(1);
+    expect(stage.cell()?.result?.calls).toMatchObject([{ takenFrom: { config: 'second' } }]);
+  });
 });
 
 function taskOf(settlement: TaskSettlement): CellTask {
@@ -317,6 +335,23 @@ describe('a task of a blocked lane', () => {
 
     expect(stage.models.requests.map(({ cell }) => cell.id)).toEqual(['q1', 'q2']);
     expect(stage.cell({ id: 'q3' })).toBeUndefined();
+  });
+
+  it('is deferred with no attempt used up where another process has found its lane out after its failure', async () => {
+    const outage = { class: 'transient', code: 'connection-failed', message: 'refused' } as const;
+    const stage = new FakeStage(async () => {
+      await stage.ledger.openBreaker(anOpenBreaker({ error: outage }));
+      // What was read of the breakers is read again by then.
+      stage.clock.advance(limits.recentMs);
+      return anError('model-unavailable');
+    });
+    await stage.enter();
+
+    await stage.answer(await stage.deliver());
+
+    expect(stage.models.requests).toHaveLength(1);
+    expect(stage.cell()).toMatchObject({ state: 'released', attempts: 0 });
+    expect(await stage.deferred()).toEqual(['lab demo']);
   });
 
   it('is deferred with no attempt used up when its lane is out, after a few calls over all tasks', async () => {

@@ -142,6 +142,16 @@ describe('what happens to one leaves the other alone:', () => {
     expect([saidBefore, governor.laneWaits]).toEqual([1, []]);
   });
 
+  it('a record that was read before, what is known since', () => {
+    const [states, clock] = [new MemoryLaneStates(), new FakeClock()];
+    const limiter = new LaneLimiter({ account: 'lab', states, clock, random: () => 0 });
+    limiter.note({ ...reportsIn([LONG_MS], () => 1), atMs: clock.now() }, 10);
+
+    limiter.note(undefined, 5);
+
+    expect(limiter.waitMs({ ...aPermitRequest(), tokens: 1 }, 10)).toBeGreaterThan(SHORT_MS);
+  });
+
   it('a cell that stops to wait for its budget, those before it', async () => {
     const { budget, wait } = openBudgetOf(['lab'], false);
     const stopped = new AbortController();
