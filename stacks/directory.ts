@@ -1,5 +1,5 @@
 import { readCodeVersion } from './code-version.ts';
-import { lanes } from './lanes.ts';
+import { keyOf, lanes } from './lanes.ts';
 import type { Queues } from './queues.ts';
 import type { Storage } from './storage.ts';
 
@@ -27,6 +27,12 @@ export function createDirectory({
     laneQueueUrls: Object.fromEntries(queues.lanes.map(({ name, queue }) => [name, queue.url])),
     laneConcurrency: Object.fromEntries(
       lanes.map(({ name, maximumConcurrency }) => [name, maximumConcurrency]),
+    ),
+    laneKeys: Object.fromEntries(
+      lanes.flatMap((lane) => {
+        const key = keyOf(lane);
+        return key === undefined ? [] : [[lane.name, key] as const];
+      }),
     ),
     deadLetterQueueUrl: queues.deadLetterQueue.url,
     controlDeadLetterQueueUrl: queues.controlDeadLetterQueue.url,

@@ -1,4 +1,8 @@
-import { builtinLanes, SIMULATOR_LANE } from '../packages/core/src/spec/builtin-lanes.ts';
+import {
+  builtinLanes,
+  SIMULATOR_LANE,
+  vendorOrigins,
+} from '../packages/core/src/spec/builtin-lanes.ts';
 import { isProduction } from './stage.ts';
 
 /** A lane in the cloud: one queue and a part of the answer function's concurrency. */
@@ -7,6 +11,12 @@ export interface StageLane {
   readonly name: string;
   /** The variable that specs name for the API key, stored as a secret of the stage. Absent: no key. */
   readonly apiKeyEnv?: string;
+  /**
+   * Where the key may be sent: scheme, host and port. Whatever a spec says, it is sent to no other host.
+   *
+   * @default Those of the vendor, for the key of a built-in lane, which has no others
+   */
+  readonly origins?: readonly string[];
   /**
    * Cells of this lane that are answered concurrently: at least 2 and at most 1,000 times `cellsPerInvocation`. 0: no function
    * answers them, but `thrice work --stage STAGE --lane LANE` on a machine that reaches the model, or has its key.
@@ -25,7 +35,7 @@ const defaults = { maximumConcurrency: isProduction() ? 64 : 8, cellsPerInvocati
 /**
  * Lanes in addition to the built-in ones. A spec with any other lane can run only on the local engine.
  *
- * For example `{ ...defaults, name: 'lab', apiKeyEnv: 'LAB_API_KEY', maximumConcurrency: 16 }`.
+ * For example `{ ...defaults, name: 'lab', apiKeyEnv: 'LAB_API_KEY', origins: ['https://lab.example.org'] }`.
  */
 const customLanes: readonly StageLane[] = [];
 
@@ -47,6 +57,29 @@ export const lanes: readonly StageLane[] = [
 /** Whether functions answer the cells of a lane. */
 export function hasFunctions({ maximumConcurrency }: StageLane): boolean {
   return maximumConcurrency > 0;
+}
+
+/**
+ * The key of a lane, and where the stage sends it; undefined for a lane without a key.
+ *
+ * @throws Error for a key that is bound to nothing, or that would leave its vendor.
+ */
+export function keyOf({
+  name,
+  apiKeyEnv,
+  origins,
+}: Pick<StageLane, 'name' | 'apiKeyEnv' | 'origins'>):
+  | { readonly variable: string; readonly origins: readonly string[] }
+  | undefined {
+  if (apiKeyEnv === undefined) return undefined;
+  const vendors = vendorOrigins(apiKeyEnv);
+  const bound = origins ?? vendors ?? [];
+  const isOrigin = (text: string) => URL.parse(text)?.origin === text;
+  const isPossible = bound.every((origin) => vendors?.includes(origin) ?? isOrigin(origin));
+  if (bound.length > 0 && isPossible) return { variable: apiKeyEnv, origins: bound };
+  throw new Error(
+    `lane ${name}: expected origins that ${apiKeyEnv} may be sent to, ${vendors === undefined ? 'as in https://lab.example.org:8443' : `which are ${vendors.join(', ')}`}, received ${bound.join(', ') || 'none'}`,
+  );
 }
 
 /**

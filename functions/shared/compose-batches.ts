@@ -11,7 +11,7 @@ export interface BatchClients extends AsyncDisposable {
 export function openBatches(clock: Clock): BatchClients {
   const transport = openTransport({ environment: process.env });
   const clientFor = openBatchClients({
-    keyOf: ({ apiKeyEnv }) => (apiKeyEnv === undefined ? undefined : readApiKey(apiKeyEnv)),
+    keyOf: readApiKey,
     clock,
     transport,
   });

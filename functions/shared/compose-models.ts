@@ -2,10 +2,10 @@ import type { Clock } from '@thrice/core';
 import { type ModelClients, openModelClients, openTransport } from '@thrice/models';
 import { readApiKey } from './stage.ts';
 
-/** Opens the model clients; they read each lane's key from the stage's secrets, by the lane's name for it. */
+/** Opens the model clients; they read each lane's key from the stage's secrets. */
 export function openModels(clock: Clock): ModelClients {
   return openModelClients({
-    keyOf: ({ apiKeyEnv }) => (apiKeyEnv === undefined ? undefined : readApiKey(apiKeyEnv)),
+    keyOf: readApiKey,
     clock,
     transport: openTransport({ environment: process.env }),
   });

@@ -1,4 +1,5 @@
 import { type Stage, stageSchema } from '@thrice/aws';
+import { type Lane, readLaneKey } from '@thrice/core';
 import { Resource } from 'sst';
 import * as z from 'zod';
 
@@ -7,9 +8,13 @@ export function readStage(): Stage {
   return stageSchema.parse(Reflect.get(Resource, 'Stack'));
 }
 
-/** Reads a provider's API key from the stage's secrets. Undefined if it is not linked or not set. */
-export function readApiKey(name: string): string | undefined {
-  return readSecret('ApiKeys', name);
+/**
+ * Reads the key of a lane from the stage's secrets. Undefined if the lane needs none, or if it is not set.
+ *
+ * @throws {ThriceError} `key-withheld` for a lane that would take it to a host other than those that the stack binds it to.
+ */
+export function readApiKey(lane: Lane): string | undefined {
+  return readLaneKey(lane, readStage().laneKeys, (name) => readSecret('ApiKeys', name));
 }
 
 /** Reads the URL of the webhook, or its secret, from the stage's secrets. Undefined if it is not linked or not set. */

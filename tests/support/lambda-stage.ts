@@ -106,6 +106,7 @@ export class LambdaStage {
         bucketName: 'bucket',
         laneQueueUrls: Object.fromEntries(['lab', 'spare'].map((lane) => [lane, urlOf(lane)])),
         laneConcurrency: {},
+        laneKeys: {},
         deadLetterQueueUrl: urlOf('dlq'),
         controlDeadLetterQueueUrl: urlOf('control-dlq'),
         planQueueUrl: urlOf('plan'),

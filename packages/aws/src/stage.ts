@@ -13,6 +13,11 @@ export const stageSchema = z.object({
   laneQueueUrls: z.record(z.string(), urlSchema),
   /** Cells of each lane that functions answer at the same time; 0 where none does. */
   laneConcurrency: z.record(z.string(), z.int().min(0)),
+  /** The keys of the lanes that have one, and where each may be sent. */
+  laneKeys: z.record(
+    z.string(),
+    z.object({ variable: z.string().min(1), origins: z.array(z.string()) }),
+  ),
   deadLetterQueueUrl: urlSchema,
   controlDeadLetterQueueUrl: urlSchema,
   planQueueUrl: urlSchema,

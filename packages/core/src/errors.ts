@@ -44,7 +44,7 @@ export const errorCodesByClass = {
     'store-unusable',
     'webhook-refused',
   ],
-  rejected: ['context-too-long', 'content-filtered', 'invalid-request'],
+  rejected: ['context-too-long', 'content-filtered', 'invalid-request', 'key-withheld'],
   conflict: ['already-exists', 'lease-lost', 'interrupted'],
   internal: ['invariant-violated', 'worker-died'],
 } as const satisfies Record<ErrorClass, readonly string[]>;

@@ -369,6 +369,7 @@ export type {
 } from './spec/datasets/dataset.ts';
 export { describeIssues } from './spec/describe-issues.ts';
 export { describeJsonError } from './spec/describe-json-error.ts';
+export { describeWithheldKey, type LaneKeys, readLaneKey } from './spec/key-origins.ts';
 export { benchmarkOf, type LoadedGroup, loadGroup } from './spec/load-group.ts';
 export { suggestName } from './spec/nearest-name.ts';
 export { invalidSpec } from './spec/parse-spec.ts';

@@ -5,6 +5,7 @@ export const warningCodes = [
   'long-prompt',
   'refused-parameter',
   'address-without-version',
+  'vendor-key-elsewhere',
   'unused-price',
   'other-model-served',
   'other-version',

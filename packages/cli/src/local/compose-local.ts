@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path';
 import {
   type BatchClientFor,
   type Lane,
+  type LaneKeys,
   type PatternMatcher,
+  readLaneKey,
   type SourceReader,
   ThriceError,
 } from '@thrice/core';
@@ -53,10 +55,18 @@ export interface LocalModels extends ModelClients {
   readonly batchClientFor: BatchClientFor;
 }
 
-/** Opens the model clients; they read each lane's key from the environment variable that the lane names. */
-export function openModels(terminal: Terminal): LocalModels {
+/**
+ * Opens the model clients; they read each lane's key from the environment variable that the lane names.
+ *
+ * @param stageKeys - The keys of the stage whose cells are answered: its plans are of others, who may name any variable.
+ *   @default The plans are of this machine
+ */
+export function openModels(terminal: Terminal, stageKeys?: LaneKeys): LocalModels {
   const init = {
-    keyOf: (lane: Lane) => keyOf(lane, terminal),
+    keyOf: (lane: Lane) =>
+      stageKeys === undefined
+        ? keyOf(lane, terminal)
+        : readLaneKey(lane, stageKeys, () => keyOf(lane, terminal)),
     clock: systemClock,
     transport: openHttpTransport(terminal),
   };

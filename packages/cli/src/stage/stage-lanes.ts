@@ -1,5 +1,5 @@
 import type { Stage } from '@thrice/aws';
-import { type Benchmark, limits, ThriceError } from '@thrice/core';
+import { type Benchmark, describeWithheldKey, limits, ThriceError } from '@thrice/core';
 
 /**
  * Refuses lanes that have no queue in the stage because they were not deployed with it.
@@ -17,13 +17,16 @@ export function refuseUnknownLanes(lanes: readonly string[], stage: Stage): void
 }
 
 /**
- * Refuses lanes that work only locally: the bundled simulator, calls that may outlast a function, and fewer calls in flight
- * than the functions of the lane make.
+ * Refuses lanes that work only locally: the bundled simulator, calls that may outlast a function, fewer calls in flight
+ * than the functions of the lane make, and keys that the stage does not have or does not send there.
  *
  * @throws {ThriceError} `invalid-argument` for the first such lane.
  */
 export function refuseUnfitLanes({ lanes, configs }: Benchmark, stage: Stage): void {
-  for (const { name, endpoints, timeoutMs, maxConcurrency } of lanes.values()) {
+  for (const lane of lanes.values()) {
+    const { name, endpoints, timeoutMs, maxConcurrency } = lane;
+    const message = describeWithheldKey(lane, stage.laneKeys);
+    if (message !== undefined) throw new ThriceError({ code: 'invalid-argument', message });
     const inFlight = stage.laneConcurrency[name] ?? 0;
     if (maxConcurrency !== undefined && maxConcurrency < inFlight) {
       throw new ThriceError({

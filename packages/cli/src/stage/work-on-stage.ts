@@ -37,7 +37,7 @@ export async function workOnStage(
   using engine = await openStageEngine(stage);
   refuseUnknownLanes([lane], engine.stage);
   using signals = listenForStop();
-  await using models = openModels(terminal);
+  await using models = openModels(terminal, engine.stage.laneKeys);
   const progress = new LaneProgress(lane, terminal);
   reportLine(`working on lane ${lane} of stage ${stage}; press Ctrl-C to stop`, terminal);
   const onDrain = () =>

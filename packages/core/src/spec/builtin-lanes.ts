@@ -2,6 +2,8 @@
 export interface BuiltinLane {
   readonly baseUrl: string;
   readonly apiKeyEnv: string;
+  /** Where its key may be sent besides the origin of `baseUrl`: the vendor's other regions. */
+  readonly otherOrigins?: readonly string[];
   readonly maxTokensField?: 'max_completion_tokens';
   /** @default 'chat' */
   readonly protocol?: 'anthropic';
@@ -32,7 +34,11 @@ export const builtinLanes: Readonly<Record<string, BuiltinLane>> = {
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     apiKeyEnv: 'GEMINI_API_KEY',
   },
-  kimi: { baseUrl: 'https://api.moonshot.ai/v1', apiKeyEnv: 'KIMI_API_KEY' },
+  kimi: {
+    baseUrl: 'https://api.moonshot.ai/v1',
+    apiKeyEnv: 'KIMI_API_KEY',
+    otherOrigins: ['https://api.moonshot.cn'],
+  },
   deepseek: { baseUrl: 'https://api.deepseek.com/v1', apiKeyEnv: 'DEEPSEEK_API_KEY' },
   grok: { baseUrl: 'https://api.x.ai/v1', apiKeyEnv: 'GROK_API_KEY' },
   mistral: { baseUrl: 'https://api.mistral.ai/v1', apiKeyEnv: 'MISTRAL_API_KEY' },
@@ -40,3 +46,9 @@ export const builtinLanes: Readonly<Record<string, BuiltinLane>> = {
 
 /** The lane of the bundled simulator, which a command starts when it needs it. */
 export const SIMULATOR_LANE = 'sim';
+
+/** The origins of the vendor whose key a variable holds; undefined for a variable that no built-in lane names. */
+export function vendorOrigins(variable: string | undefined): readonly string[] | undefined {
+  const lane = Object.values(builtinLanes).find(({ apiKeyEnv }) => apiKeyEnv === variable);
+  return lane && [new URL(lane.baseUrl).origin, ...(lane.otherOrigins ?? [])];
+}

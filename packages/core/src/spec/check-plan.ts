@@ -2,6 +2,7 @@ import type { Benchmark, Config } from '../domain/benchmark.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { windowProblems } from './check-windows.ts';
+import { foreignKeys } from './key-origins.ts';
 import { nearestName } from './nearest-name.ts';
 import type { PlanProblem } from './plan-problem.ts';
 import type { CheckedQuestions } from './questions/check-questions.ts';
@@ -26,7 +27,12 @@ export function checkPlan(
     ...windowProblems(config, index, checked),
     ...refusedParameters(config, index, benchmark),
   ]);
-  return [...ofConfigs, ...rootAddresses(benchmark), ...unusedPrices(spec, benchmark)];
+  return [
+    ...ofConfigs,
+    ...rootAddresses(benchmark),
+    ...foreignKeys(benchmark),
+    ...unusedPrices(spec, benchmark),
+  ];
 }
 
 /** Most servers have their API below a version; a few have it at the root. */

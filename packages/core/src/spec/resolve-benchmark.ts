@@ -4,6 +4,7 @@ import { laneOf } from '../domain/breaker.ts';
 import { type KeyStates, namedModelsOf, placedModelsOf } from '../domain/config-models.ts';
 import { describeUnknownKind, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
 import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
+import { foreignOrigins } from './key-origins.ts';
 import { suggestName } from './nearest-name.ts';
 import { invalidSpec } from './parse-spec.ts';
 import { protocolProblems } from './protocol-parameters.ts';
@@ -262,7 +263,7 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
     name,
     protocol: given?.protocol ?? builtin?.protocol ?? 'chat',
     endpoints: endpoints.map((endpoint) => endpoint.replace(/\/+$/, '')),
-    apiKeyEnv: given?.api_key_env ?? builtin?.apiKeyEnv,
+    apiKeyEnv: given?.api_key_env ?? ownVariable(builtin?.apiKeyEnv, endpoints),
     maxConcurrency: given?.max_concurrency,
     requestsPerMinute: given?.rpm,
     tokensPerMinute: given?.tpm,
@@ -272,6 +273,14 @@ function resolveLane(spec: BenchmarkSpec, name: string): Lane {
     servedModel: given?.served_model ?? 'pin',
     batch: resolveBatch(given),
   };
+}
+
+/** The key of a built-in lane stays with its vendor, unless the lane of the spec names the variable itself. */
+function ownVariable(
+  variable: string | undefined,
+  endpoints: readonly string[],
+): string | undefined {
+  return foreignOrigins(variable, endpoints).length === 0 ? variable : undefined;
 }
 
 function resolveBatch({ batch = false }: Partial<LaneSpec> = {}): Lane['batch'] {

@@ -8,7 +8,7 @@ import {
 } from '@thrice/core';
 import { APIError } from 'openai/core/error';
 import { fieldOf } from '../call/json-value.ts';
-import { type LaneEndpoint, type OpenLane, openLane } from '../call/lane-endpoints.ts';
+import { type LaneEndpoint, OpenLanes } from '../call/lane-endpoints.ts';
 import type { ModelClientInit } from '../call/lane-model-client.ts';
 import {
   type FailedRequest,
@@ -83,16 +83,17 @@ interface OpenExchange extends FailedRequest {
 /** Sends the requests about batches to the endpoints of lanes, and removes the lane's key from all that comes back. */
 export class LaneRequests {
   readonly #protocol: WireProtocol;
-  readonly #init: ModelClientInit;
-  readonly #lanes = new Map<string, OpenLane>();
+  readonly #clock: ModelClientInit['clock'];
+  readonly #lanes: OpenLanes;
 
   constructor(protocol: WireProtocol, init: ModelClientInit) {
     this.#protocol = protocol;
-    this.#init = init;
+    this.#clock = init.clock;
+    this.#lanes = new OpenLanes({ ...init, protocol });
   }
 
   get nowMs(): number {
-    return this.#init.clock.now();
+    return this.#clock.now();
   }
 
   /**
@@ -235,7 +236,7 @@ export class LaneRequests {
   /** Sends a request, and refuses every response that is not successful. */
   async #open(request: LaneRequest, timeout: CallTimeout): Promise<OpenExchange> {
     const { lane, signal, endpoint: wanted, exchange: send } = request;
-    const { pool, redact } = this.#laneOf(lane);
+    const { pool, redact } = this.#lanes.open(lane);
     if (signal.aborted) throw interrupted(signal);
     const isWanted = wanted === undefined ? undefined : ({ url }: LaneEndpoint) => url === wanted;
     const { endpoint, end } = pool.choose(isWanted);
@@ -261,15 +262,6 @@ export class LaneRequests {
   #fail(error: unknown, call: FailedRequest): ThriceError {
     const known = error instanceof APIError ? error : toThriceError(error);
     return mapFailure(known, call, { nowMs: this.nowMs, rateLimits: {} });
-  }
-
-  #laneOf(lane: Lane): OpenLane {
-    const { keyOf, transport, clock } = this.#init;
-    const known = this.#lanes.get(lane.name);
-    if (known !== undefined) return known;
-    const opened = openLane(lane, { key: keyOf(lane), protocol: this.#protocol, transport, clock });
-    this.#lanes.set(lane.name, opened);
-    return opened;
   }
 }
 

@@ -26,27 +26,47 @@ export interface OpenLane {
   readonly redact: Redact | undefined;
 }
 
-/**
- * Opens the endpoints of a lane.
- *
- * @throws {ThriceError} `auth-failed` for a key that cannot be sent, `endpoint-unreachable` for a lane without
- *   endpoints.
- */
-export function openLane(
-  lane: Lane,
-  {
-    key: given,
-    protocol,
-    transport,
-    clock,
-  }: {
-    readonly key: string | undefined;
-    readonly protocol: WireProtocol;
-    readonly transport: HttpTransport;
-    readonly clock: Clock;
-  },
-): OpenLane {
-  const key = given?.trim();
+/** What lanes are opened with. */
+export interface LaneOpening {
+  readonly protocol: WireProtocol;
+  /**
+   * Reads the lane's API key; undefined if it needs none.
+   *
+   * @throws {ThriceError} `key-withheld` for a lane whose endpoints may not have it.
+   */
+  readonly keyOf: (lane: Lane) => string | undefined;
+  readonly transport: HttpTransport;
+  readonly clock: Clock;
+}
+
+/** The lanes that a client calls, each opened once. */
+export class OpenLanes {
+  readonly #init: LaneOpening;
+  readonly #lanes = new Map<string, OpenLane>();
+
+  constructor(init: LaneOpening) {
+    this.#init = init;
+  }
+
+  /**
+   * Opens the endpoints of a lane, unless it is open.
+   *
+   * @throws {ThriceError} `auth-failed` for a key that cannot be sent, `endpoint-unreachable` for a lane without
+   *   endpoints.
+   */
+  open(lane: Lane): OpenLane {
+    // Two groups, or one that is edited, may give a name to different servers with different keys.
+    const place = JSON.stringify([lane.name, lane.endpoints, lane.apiKeyEnv]);
+    const known = this.#lanes.get(place);
+    if (known !== undefined) return known;
+    const opened = openLane(lane, this.#init);
+    this.#lanes.set(place, opened);
+    return opened;
+  }
+}
+
+function openLane(lane: Lane, { keyOf, protocol, transport, clock }: LaneOpening): OpenLane {
+  const key = keyOf(lane)?.trim();
   if (key !== undefined && !SENDABLE_KEY.test(key)) {
     throw new ThriceError({
       code: 'auth-failed',

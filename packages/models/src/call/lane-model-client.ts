@@ -1,7 +1,6 @@
 import {
   type BackgroundClient,
   type Clock,
-  type Lane,
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
@@ -9,14 +8,13 @@ import {
   toThriceError,
 } from '@thrice/core';
 import { CallTimeout } from '../transport/call-timeout.ts';
-import type { HttpTransport } from '../transport/http-transport.ts';
 import { mapTransportError } from '../transport/map-transport-error.ts';
 import { pickRateLimits } from '../transport/rate-limit-headers.ts';
 import { type Redact, redactValue } from '../transport/redact.ts';
 import { createBackgroundClient } from './background-client.ts';
 import type { EndpointRequest } from './endpoint-request.ts';
 import { findMissingAnswer } from './find-missing-answer.ts';
-import { type LaneEndpoint, type OpenLane, openLane } from './lane-endpoints.ts';
+import { type LaneEndpoint, type LaneOpening, OpenLanes } from './lane-endpoints.ts';
 import { withDetails } from './map-call-error.ts';
 import { interrupted, mapFailure, outcomeOf, readRefusal } from './map-failure.ts';
 import { receiveBody } from './receive-body.ts';
@@ -30,12 +28,7 @@ interface PendingCall extends EndpointRequest {
 }
 
 /** The dependencies of a model client. */
-export interface ModelClientInit {
-  /** Returns the lane's API key; undefined if it needs none. */
-  readonly keyOf: (lane: Lane) => string | undefined;
-  readonly clock: Clock;
-  readonly transport: HttpTransport;
-}
+export type ModelClientInit = Omit<LaneOpening, 'protocol'>;
 
 /**
  * Calls the models of lanes that speak one wire protocol. Errors and the decoding of streams are those of the
@@ -45,16 +38,13 @@ export interface ModelClientInit {
  */
 export class LaneModelClient implements ModelClient {
   readonly #protocol: WireProtocol;
-  readonly #keyOf: (lane: Lane) => string | undefined;
   readonly #clock: Clock;
-  readonly #transport: HttpTransport;
-  readonly #lanes = new Map<string, OpenLane>();
+  readonly #lanes: OpenLanes;
 
-  constructor(protocol: WireProtocol, { keyOf, clock, transport }: ModelClientInit) {
+  constructor(protocol: WireProtocol, init: ModelClientInit) {
     this.#protocol = protocol;
-    this.#keyOf = keyOf;
-    this.#clock = clock;
-    this.#transport = transport;
+    this.#clock = init.clock;
+    this.#lanes = new OpenLanes({ ...init, protocol });
   }
 
   async send(request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {
@@ -77,7 +67,7 @@ export class LaneModelClient implements ModelClient {
 
   async #request(sent: EndpointRequest): Promise<ModelResponse> {
     const { request, signal, timeoutMs, endpoint: wanted } = sent;
-    const lane = this.#laneOf(request.lane);
+    const lane = this.#lanes.open(request.lane);
     if (signal.aborted) throw interrupted(signal);
     const { endpoint, end } = lane.pool.choose(
       wanted === undefined ? undefined : ({ url }) => url === wanted,
@@ -135,19 +125,6 @@ export class LaneModelClient implements ModelClient {
       raw,
       fault: failure && mapFailure(failure, call, { nowMs, rateLimits }),
     };
-  }
-
-  #laneOf(lane: Lane): OpenLane {
-    const known = this.#lanes.get(lane.name);
-    if (known !== undefined) return known;
-    const opened = openLane(lane, {
-      key: this.#keyOf(lane),
-      protocol: this.#protocol,
-      transport: this.#transport,
-      clock: this.#clock,
-    });
-    this.#lanes.set(lane.name, opened);
-    return opened;
   }
 }
 

@@ -1,0 +1,60 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { aCompletion } from './http-server.ts';
+
+/** A server that keeps all that it receives. */
+export interface CollectingServer extends AsyncDisposable {
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string;
+  /** Each request as text: its line, its headers and its body. */
+  readonly collected: readonly string[];
+}
+
+/** How a collecting server responds to every request. */
+type Response = 'answers' | 'refuses the key' | { readonly redirectTo: string };
+
+/** Starts a server on a free port of this machine, which collects what it gets: models, files and webhooks alike. */
+export async function startCollectingServer(respond: Response): Promise<CollectingServer> {
+  const collected: string[] = [];
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on('data', (piece: Buffer) => pieces.push(piece));
+    request.on('end', () => {
+      const { method, url = '', rawHeaders } = request;
+      const body = Buffer.concat(pieces).toString('latin1');
+      collected.push([`${method} ${url}`, ...rawHeaders, body].join('\n'));
+      const isRedirect = typeof respond === 'object';
+      response.writeHead(isRedirect ? 307 : respond === 'answers' ? 200 : 401, {
+        'content-type': 'application/json',
+        ...(isRedirect && { location: `${respond.redirectTo}${url}` }),
+      });
+      response.end(JSON.stringify(aCompletion({ content: '42' }, { model: 'a' })));
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen({ port: 0, host: '127.0.0.1' }, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    collected,
+    [Symbol.asyncDispose]: async () => {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+/** The names of the variables whose values a server has received, plain or in base64. */
+export function receivedSecrets(
+  { collected }: Pick<CollectingServer, 'collected'>,
+  secrets: Readonly<Record<string, string>>,
+): readonly string[] {
+  const text = collected.join('\n');
+  const found = Object.entries(secrets).filter(([, value]) =>
+    [value, Buffer.from(value).toString('base64')].some((form) => text.includes(form)),
+  );
+  return found.map(([name]) => name);
+}
