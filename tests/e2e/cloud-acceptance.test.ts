@@ -91,8 +91,7 @@ describe.runIf(hasSharedData)('acceptance of the sweeps in a stage', () => {
       .replace('[[configs]]', `[lanes.mistral]\nbase_url = "${broken.url}"\n\n[[configs]]`)
       .replace(/model = "sim(.*"\nprompt = "{{metadata.cot)/, 'model = "mistral$1');
     await writeFile(folder.resolve('bbh.toml'), spec);
-    const machine = { MISTRAL_API_KEY: 'none' };
-    await using cloud = await openCloud({ machine, tickSeconds: 1 });
+    await using cloud = await openCloud({ tickSeconds: 1 });
     const cwd = folder.path;
 
     const paused = await thriceIn(cloud, cwd, 'run', 'bbh.toml', '--limit', String(count));

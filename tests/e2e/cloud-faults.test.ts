@@ -49,7 +49,7 @@ const stageChanges: StackChanges = {
 };
 
 describe('a stage', () => {
-  const cloud = shareCloud({ changes: stageChanges, machine: { OPENAI_API_KEY: 'none' } });
+  const cloud = shareCloud({ changes: stageChanges });
 
   it('asks for each answer once although every message is delivered twice and out of order', async () => {
     // So that the second message of a cell comes while the first is processed.

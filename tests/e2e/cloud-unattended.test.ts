@@ -31,17 +31,17 @@ const REFUSED: [number, number] = [21, 22];
 
 /** The lanes of the stage by the model of the server that they ask, with the variables of their keys. */
 const lanes: readonly (readonly [lane: string, model: string, variable: string])[] = [
-  ['mistral', 'a', 'MISTRAL_API_KEY'],
-  ['kimi', 'denied', 'KIMI_API_KEY'],
-  ['deepseek', 'unpaid', 'DEEPSEEK_API_KEY'],
-  ['grok', 'other', 'GROK_API_KEY'],
+  ['mistral', 'a', 'ANSWERED_KEY'],
+  ['kimi', 'denied', 'DENIED_KEY'],
+  ['deepseek', 'unpaid', 'UNPAID_KEY'],
+  ['grok', 'other', 'OTHER_KEY'],
 ];
 
 /** A benchmark with a config on each lane. */
 function benchmarkOn(url: string): Readonly<Record<string, string>> {
   const tables = lanes.map(
-    ([lane, model]) =>
-      `[lanes.${lane}]\nbase_url = "${url}"\n[[configs]]\nname = "${model}"\nmodel = "${lane}/${model}"\nscorer = "includes"\n`,
+    ([lane, model, variable]) =>
+      `[lanes.${lane}]\nbase_url = "${url}"\napi_key_env = "${variable}"\n[[configs]]\nname = "${model}"\nmodel = "${lane}/${model}"\nscorer = "includes"\n`,
   );
   const top = 'questions = "questions.jsonl"\nmax_attempts = 2\n';
   return { ...smallBenchmark({ url }), 'benchmark.toml': [top, ...tables, NOTIFY].join('') };
@@ -51,6 +51,7 @@ describe('a stage that nobody watches', () => {
   const resources = new AsyncDisposableStack();
   let cloud: Cloud;
   let webhook: HttpServer;
+  let echoing: HttpServer;
 
   /** What the webhook was told of a group. */
   const toldOf = (group: string, event: string): readonly ReceivedRequest[] =>
@@ -61,9 +62,13 @@ describe('a stage that nobody watches', () => {
 
   beforeAll(async () => {
     webhook = resources.use(await startHttpServer((response) => sendJson(response, 'ok')));
+    echoing = resources.use(await startEchoingServer());
+    const origins = [new URL(echoing.url).origin];
+    const keys = Object.fromEntries(
+      lanes.map(([lane, , variable]) => [lane, { variable, origins }]),
+    );
     const machine = {
       ...Object.fromEntries(lanes.map(([, , variable]) => [variable, canaryKey])),
-      OPENAI_API_KEY: 'none',
       THRICE_WEBHOOK: webhook.url.replace('/v1', hookPath),
       THRICE_WEBHOOK_SECRET: hookSecret,
     };
@@ -76,7 +81,7 @@ describe('a stage that nobody watches', () => {
     );
     const onTestFailed = () => undefined;
     cloud = resources.use(
-      await openCloud({ machine, changes: { queues }, tickSeconds: 1, onTestFailed }),
+      await openCloud({ machine, changes: { queues, keys }, tickSeconds: 1, onTestFailed }),
     );
   });
   afterAll(() => resources.disposeAsync());
@@ -118,15 +123,14 @@ describe('a stage that nobody watches', () => {
   });
 
   it('keeps keys that vendors echo out of the table, the bucket, the logs, the webhook and what commands show', async () => {
-    await using server = await startEchoingServer();
-    await using folder = await temporaryFolder(benchmarkOn(server.url));
+    await using folder = await temporaryFolder(benchmarkOn(echoing.url));
 
     const ran = await thriceIn(cloud, folder.path, 'run', 'benchmark.toml');
     const shown = [ran, await thriceIn(cloud, folder.path, 'dlq', 'ls', '--json')];
     const group = groupOf(ran);
     await waitUntil('the webhook is told of the pause', () => toldOf(group, 'pause').length > 0);
 
-    const keys = server.requests.map(({ headers }) => headers.authorization);
+    const keys = echoing.requests.map(({ headers }) => headers.authorization);
     expect(new Set(keys)).toEqual(new Set([`Bearer ${canaryKey}`]));
     expect(ran.exitCode).toBe(2);
     const stage = await dumpStage(cloud);

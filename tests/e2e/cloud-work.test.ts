@@ -16,7 +16,10 @@ it('work --stage --lane answers the cells of a lane without functions on this ma
   await using folder = await temporaryFolder(
     stageBenchmark({ url: simulator.url, questionCount: QUESTION_COUNT, lane }),
   );
-  const changes = { queues: { LaneSim: { maximumConcurrency: 0 } } };
+  const changes = {
+    queues: { LaneSim: { maximumConcurrency: 0 } },
+    keys: { sim: { variable: 'OWN_KEY', origins: [new URL(simulator.url).origin] } },
+  };
   await using cloud = await openCloud({ changes, tickSeconds: 1 });
   const work = (variables: Readonly<Record<string, string>>) =>
     startThrice(['work', '--stage', 'local', '--lane', 'sim'], {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { LaneKeys } from '@thrice/core';
 import {
   type BundleFunctions,
   bundleFunctions,
@@ -20,7 +21,13 @@ const PRINTED_LENGTH = 64_000;
 
 const inputsSchema = z.record(z.string(), z.unknown());
 const stackSchema = z.looseObject({
-  builds: z.array(z.looseObject({ functionID: z.string(), handler: z.string() })),
+  builds: z.array(
+    z.looseObject({
+      functionID: z.string(),
+      handler: z.string(),
+      links: z.record(z.string(), z.record(z.string(), z.unknown())),
+    }),
+  ),
   resources: z.array(
     z.looseObject({
       type: z.string(),
@@ -30,7 +37,11 @@ const stackSchema = z.looseObject({
   ),
 });
 const directoryItemSchema = z.looseObject({ payload: z.object({ S: z.string() }) });
-const directorySchema = z.looseObject({ laneConcurrency: z.record(z.string(), z.int()) });
+const laneKeysSchema = z.record(z.string(), z.unknown());
+const directorySchema = z.looseObject({
+  laneConcurrency: z.record(z.string(), z.int()),
+  laneKeys: laneKeysSchema,
+});
 type Resource = z.infer<typeof stackSchema>['resources'][number];
 
 /** The changeable settings of a function. */
@@ -53,6 +64,8 @@ export interface QueueChange {
 
 /** Changes by component name: `{ functions: { Answer: ... }, queues: { LaneSim: ... } }`. */
 export interface StackChanges {
+  /** The keys of lanes, as `stacks/lanes.ts` would bind them; the machine's variables have their values. */
+  readonly keys?: LaneKeys;
   readonly functions?: Readonly<Record<string, FunctionChange>>;
   readonly queues?: Readonly<Record<string, QueueChange>>;
 }
@@ -100,7 +113,7 @@ export const bundleOnce: BundleFunctions = async (functions, { root }) => {
  */
 export function changeStack(
   stack: unknown,
-  { functions = {}, queues = {} }: StackChanges,
+  { functions = {}, queues = {}, keys = {} }: StackChanges,
 ): unknown {
   // Parsing copies everything that is changed below.
   const changed = stackSchema.parse(stack);
@@ -109,6 +122,7 @@ export function changeStack(
     if (found === undefined) throw new Error(`the stack has no ${name} of type ${type}`);
     return found.inputs;
   };
+  const findDirectory = () => find('aws:dynamodb/tableItem:TableItem', () => true, 'directory');
   for (const [name, change] of Object.entries(functions)) {
     const isMatch = ({ options }: Resource) => options.parent === name;
     changeFunction(find('aws:lambda/function:Function', isMatch, name), change);
@@ -123,8 +137,10 @@ export function changeStack(
       String(inputs['eventSourceArn']).endsWith(`:${String(queue['name'])}`);
     const { maximumConcurrency, batchSize } = change;
     if (maximumConcurrency !== undefined && name.startsWith('Lane')) {
-      const directory = find('aws:dynamodb/tableItem:TableItem', () => true, 'directory');
-      changeDirectory(directory, name.slice('Lane'.length).toLowerCase(), maximumConcurrency);
+      const lane = name.slice('Lane'.length).toLowerCase();
+      changeDirectory(findDirectory(), ({ laneConcurrency }) => {
+        laneConcurrency[lane] = maximumConcurrency;
+      });
     }
     if (maximumConcurrency === 0)
       changed.resources = changed.resources.filter((resource) => !isOfQueue(resource));
@@ -134,6 +150,8 @@ export function changeStack(
       change,
     );
   }
+  changeDirectory(findDirectory(), ({ laneKeys }) => void Object.assign(laneKeys, keys));
+  for (const { links } of changed.builds) changeKeys(links, keys);
   return changed;
 }
 
@@ -157,13 +175,25 @@ function changeMapping(inputs: Inputs, { maximumConcurrency, batchSize }: QueueC
   if (maximumConcurrency !== undefined) inputs['scalingConfig'] = { maximumConcurrency };
 }
 
-/** Changes the calls in flight of a lane in the directory, which commands read. */
-function changeDirectory(inputs: Inputs, lane: string, concurrency: number): void {
+/** Changes the directory that commands read. */
+function changeDirectory(
+  inputs: Inputs,
+  change: (directory: z.infer<typeof directorySchema>) => void,
+): void {
   const item = directoryItemSchema.parse(JSON.parse(z.string().parse(inputs['item'])));
   const directory = directorySchema.parse(JSON.parse(item.payload.S));
-  directory.laneConcurrency[lane] = concurrency;
+  change(directory);
   const payload = { S: JSON.stringify(directory) };
   inputs['item'] = JSON.stringify({ ...item, payload });
+}
+
+/** Changes what functions are linked to: where keys may be sent, and the keys, which the machine's variables fill in. */
+function changeKeys(links: Record<string, Inputs>, keys: LaneKeys): void {
+  const { Stack: directory, ApiKeys: secrets } = links;
+  if (directory !== undefined)
+    directory['laneKeys'] = { ...laneKeysSchema.parse(directory['laneKeys']), ...keys };
+  if (secrets === undefined) return;
+  for (const { variable } of Object.values(keys)) secrets[variable] = '';
 }
 
 function set(inputs: Inputs, name: string, value: unknown): void {
