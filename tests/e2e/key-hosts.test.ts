@@ -1,46 +1,20 @@
 import { writeFile } from 'node:fs/promises';
 import { builtinLanes } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import {
-  type CollectingServer,
-  receivedSecrets,
-  startCollectingServer,
-} from '../support/collecting-server.ts';
+import { receivedSecrets, startCollectingServer } from '../support/collecting-server.ts';
+import { benchmarkOn, keysOf, tableAt } from '../support/keyed-benchmark.ts';
 import { callThrice, groupOf } from '../support/run-thrice.ts';
-import { smallBenchmark } from '../support/small-benchmark.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const SPEC = 'benchmark.toml';
 
-/** A key in the variable of each built-in lane, and in one of a user's own. */
-const secrets: Readonly<Record<string, string>> = Object.fromEntries(
-  [...Object.values(builtinLanes).map(({ apiKeyEnv }) => apiKeyEnv), 'LAB_KEY'].map((variable) => [
-    variable,
-    `sk-${variable.toLowerCase()}-0123456789abcdef`,
-  ]),
-);
-
-/** A benchmark with a config on each of some lanes, whose tables are given. */
-function benchmarkOn(
-  lanes: Readonly<Record<string, string>>,
-  more = '',
-): ReturnType<typeof smallBenchmark> {
-  const tables = Object.entries(lanes).map(
-    ([lane, table]) =>
-      `[lanes.${lane}]\n${table}\n[[configs]]\nname = "${lane}"\nmodel = "${lane}/a"\nscorer = "includes"\n`,
-  );
-  return {
-    ...smallBenchmark({ url: '', questionCount: 2 }),
-    [SPEC]: `questions = "questions.jsonl"\n${tables.join('')}${more}`,
-  };
-}
+/** Of the built-in lanes, and of a user's own. */
+const secrets = keysOf('LAB_KEY');
 
 /** The lines of a command about a vendor's key that goes to others. */
 function tellings({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) {
   return `${stdout}\n${stderr}`.split('\n').filter((line) => line.includes('vendor-key-elsewhere'));
 }
-
-const tableAt = ({ origin }: CollectingServer, more = '') => `base_url = "${origin}/v1"\n${more}`;
 
 describe('a key on one machine', () => {
   it('of a vendor is not sent to the host that a built-in lane is pointed at, by calls, batches and checks', async () => {

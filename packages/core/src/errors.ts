@@ -74,7 +74,7 @@ export interface ErrorDetails {
   readonly latencyMs?: number | undefined;
   /** The rate-limit headers of the response, lowercase names. */
   readonly rateLimits?: Readonly<Record<string, string>> | undefined;
-  /** The call was certainly never sent: there was no connection, or the file of its batch has not arrived. */
+  /** The call was certainly never sent: its key is withheld, there was no connection, or the file of its batch has not arrived. */
   readonly isUnsent?: boolean | undefined;
   /** Another endpoint of the lane works, as far as is known. */
   readonly hasHealthyEndpoint?: boolean | undefined;

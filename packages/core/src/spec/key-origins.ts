@@ -78,7 +78,8 @@ export function readLaneKey(
   read: (variable: string) => string | undefined,
 ): string | undefined {
   const message = describeWithheldKey(lane, keys);
-  if (message !== undefined) throw new ThriceError({ code: 'key-withheld', message });
+  if (message !== undefined)
+    throw new ThriceError({ code: 'key-withheld', message, details: { isUnsent: true } });
   return lane.apiKeyEnv === undefined ? undefined : read(lane.apiKeyEnv);
 }
 
