@@ -4,7 +4,7 @@ import type { Cloud } from '@thrice/local-cloud';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prepareRun } from '../../packages/cli/src/spec/prepare-run.ts';
 import { openStageEngine } from '../../packages/cli/src/stage/stage-engine.ts';
-import { openCloud, shortLimitsCommand } from '../support/cloud.ts';
+import { openCloud, shortLimits, shortLimitsCommand } from '../support/cloud.ts';
 import {
   type CollectingServer,
   receivedSecrets,
@@ -55,6 +55,7 @@ describe('the keys of a stage', () => {
       await openCloud({
         machine: { ...secrets, THRICE_WEBHOOK: `${redirecting.origin}/hooks/T0000000` },
         changes: {
+          ...shortLimits,
           queues: { ...queues, LaneKimi: { maximumConcurrency: 0 } },
           keys: {
             sim: { variable: 'LAB_KEY', origins: [bound.origin, redirecting.origin] },
@@ -68,6 +69,8 @@ describe('the keys of a stage', () => {
     );
   });
   afterAll(() => resources.disposeAsync());
+
+  const hasLeak = () => receivedSecrets(collector, secrets).length > 0;
 
   /** Writes the plan of a spec into the stage past all checks of the command, or into a group that is there. */
   async function plan(
@@ -95,13 +98,14 @@ describe('the keys of a stage', () => {
     return header;
   }
 
-  /** Waits for the end of a group, and returns what the cells of each config ended with. */
+  /** Waits for the end of a group, and returns what the cells of each config ended with; none if there is a leak first. */
   async function endingsOf({ group, configs }: GroupHeader) {
     await using folder = await temporaryFolder();
     await waitUntilShown(`${group} has ended`, async () => {
       const { stdout } = await thriceIn(cloud, folder.path, 'status', group, '--json');
-      return /"state": "(complete|incomplete)"/.test(stdout);
+      return hasLeak() || /"state": "(complete|incomplete)"/.test(stdout);
     });
+    if (hasLeak()) return {};
     const endings: Record<string, readonly (string | undefined)[]> = {};
     for (const { config } of configs) {
       const rows = await pullRows(cloud, folder.path, group, config);
