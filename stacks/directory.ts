@@ -1,5 +1,6 @@
+import { bindKey } from '../packages/core/src/spec/builtin-lanes.ts';
 import { readCodeVersion } from './code-version.ts';
-import { keyOf, lanes } from './lanes.ts';
+import { lanes } from './lanes.ts';
 import type { Queues } from './queues.ts';
 import type { Storage } from './storage.ts';
 
@@ -30,7 +31,7 @@ export function createDirectory({
     ),
     laneKeys: Object.fromEntries(
       lanes.flatMap((lane) => {
-        const key = keyOf(lane);
+        const key = bindKey(lane);
         return key === undefined ? [] : [[lane.name, key] as const];
       }),
     ),

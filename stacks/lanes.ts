@@ -1,8 +1,4 @@
-import {
-  builtinLanes,
-  SIMULATOR_LANE,
-  vendorOrigins,
-} from '../packages/core/src/spec/builtin-lanes.ts';
+import { builtinLanes, SIMULATOR_LANE } from '../packages/core/src/spec/builtin-lanes.ts';
 import { isProduction } from './stage.ts';
 
 /** A lane in the cloud: one queue and a part of the answer function's concurrency. */
@@ -57,29 +53,6 @@ export const lanes: readonly StageLane[] = [
 /** Whether functions answer the cells of a lane. */
 export function hasFunctions({ maximumConcurrency }: StageLane): boolean {
   return maximumConcurrency > 0;
-}
-
-/**
- * The key of a lane, and where the stage sends it; undefined for a lane without a key.
- *
- * @throws Error for a key that is bound to nothing, or that would leave its vendor.
- */
-export function keyOf({
-  name,
-  apiKeyEnv,
-  origins,
-}: Pick<StageLane, 'name' | 'apiKeyEnv' | 'origins'>):
-  | { readonly variable: string; readonly origins: readonly string[] }
-  | undefined {
-  if (apiKeyEnv === undefined) return undefined;
-  const vendors = vendorOrigins(apiKeyEnv);
-  const bound = origins ?? vendors ?? [];
-  const isOrigin = (text: string) => URL.parse(text)?.origin === text;
-  const isPossible = bound.every((origin) => vendors?.includes(origin) ?? isOrigin(origin));
-  if (bound.length > 0 && isPossible) return { variable: apiKeyEnv, origins: bound };
-  throw new Error(
-    `lane ${name}: expected origins that ${apiKeyEnv} may be sent to, ${vendors === undefined ? 'as in https://lab.example.org:8443' : `which are ${vendors.join(', ')}`}, received ${bound.join(', ') || 'none'}`,
-  );
 }
 
 /**

@@ -369,6 +369,17 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       });
     });
 
+    it('send the key of each lane to its vendor alone', () => {
+      expect(graph.outputs.laneKeys).toEqual(
+        Object.fromEntries(
+          Object.entries(builtinLanes).map(([lane, { apiKeyEnv, baseUrl, otherOrigins = [] }]) => [
+            lane,
+            { variable: apiKeyEnv, origins: [new URL(baseUrl).origin, ...otherOrigins] },
+          ]),
+        ),
+      );
+    });
+
     it('have no API key in any AWS resource, including the environment', () => {
       const variables = [...functionsOf(graph).values()].map(({ environment }) =>
         Object.keys(environment.variables).toSorted(),

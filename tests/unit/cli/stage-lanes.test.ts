@@ -66,6 +66,26 @@ describe('the lanes of a group in a stage', () => {
     );
   });
 
+  it.each([
+    [
+      'https://elsewhere.example/v1',
+      'OPENAI_API_KEY',
+      'expected a base_url at https://api.openai.com',
+    ],
+    ['https://api.openai.com/v1', 'ANTHROPIC_API_KEY', 'expected api_key_env = "OPENAI_API_KEY"'],
+  ])('cannot take a key of the stage to %s as %s', (endpoint, apiKeyEnv, message) => {
+    const origins = ['https://api.openai.com'];
+    const keyed = { ...stage, laneKeys: { openai: { variable: 'OPENAI_API_KEY', origins } } };
+    const lane = aLane({ name: 'openai', endpoints: [endpoint], apiKeyEnv });
+
+    expect(() => refuseUnfitLanes(lanesOf(lane), keyed)).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message: expect.stringContaining(message),
+      }),
+    );
+  });
+
   it('may have answers in the background that take a day', () => {
     const lane = aLane({ protocol: 'responses', timeoutMs: 86_400_000 });
     const configs = [aConfig({ isBackground: true })];

@@ -88,6 +88,23 @@ describe('a resolved benchmark', () => {
     });
   });
 
+  it.each([
+    ['no key', ['http://127.0.0.1:9/v1'], undefined, undefined],
+    [
+      'no key',
+      ['https://api.moonshot.ai/v1', 'https://elsewhere.example/v1'],
+      undefined,
+      undefined,
+    ],
+    ['the key', ['https://api.moonshot.cn/v1'], undefined, 'KIMI_API_KEY'],
+    ['the key', ['http://127.0.0.1:9/v1'], 'KIMI_API_KEY', 'KIMI_API_KEY'],
+  ])('takes %s of the built-in lane to %j with api_key_env %s', (_, endpoints, named, variable) => {
+    const lane = { endpoints, ...(named !== undefined && { api_key_env: named }) };
+    const spec = specOf({ lanes: { kimi: lane }, configs: [{ name: 'a', model: 'kimi/k2' }] });
+
+    expect(resolveBenchmark(spec, 'demo.toml').lanes.get('kimi')?.apiKeyEnv).toBe(variable);
+  });
+
   it("overrides a built-in lane with the spec's settings", () => {
     const spec = specOf({
       lanes: {

@@ -52,3 +52,38 @@ export function vendorOrigins(variable: string | undefined): readonly string[] |
   const lane = Object.values(builtinLanes).find(({ apiKeyEnv }) => apiKeyEnv === variable);
   return lane && [new URL(lane.baseUrl).origin, ...(lane.otherOrigins ?? [])];
 }
+
+/** The key of a lane in a stage, and where it may be sent. The stack says both; no spec can. */
+export interface LaneKey {
+  /** The variable that specs name for it. */
+  readonly variable: string;
+  /** Scheme, host and port, as in `https://lab.example.org:8443`. */
+  readonly origins: readonly string[];
+}
+
+/**
+ * Binds the key of a lane in a stage to where it may be sent; undefined for a lane without a key.
+ *
+ * @param lane.origins - The vendor's, if they are left out for a vendor's key.
+ * @throws Error for a key that is bound to nothing, or that would leave its vendor.
+ */
+export function bindKey({
+  name,
+  apiKeyEnv,
+  origins,
+}: {
+  readonly name: string;
+  readonly apiKeyEnv?: string;
+  readonly origins?: readonly string[];
+}): LaneKey | undefined {
+  if (apiKeyEnv === undefined) return undefined;
+  const vendors = vendorOrigins(apiKeyEnv);
+  const bound = origins ?? vendors ?? [];
+  const isOrigin = (text: string) => URL.parse(text)?.origin === text;
+  const isPossible = bound.every((origin) => vendors?.includes(origin) ?? isOrigin(origin));
+  if (bound.length > 0 && isPossible) return { variable: apiKeyEnv, origins: bound };
+  const expected = vendors?.join(', ') ?? 'as in https://lab.example.org:8443';
+  throw new Error(
+    `lane ${name}: expected the origins that ${apiKeyEnv} may be sent to, ${expected}, received ${bound.join(', ') || 'none'}`,
+  );
+}

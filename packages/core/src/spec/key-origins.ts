@@ -1,15 +1,7 @@
 import type { Benchmark, Lane } from '../domain/benchmark.ts';
 import { ThriceError } from '../errors.ts';
-import { vendorOrigins } from './builtin-lanes.ts';
+import { type LaneKey, vendorOrigins } from './builtin-lanes.ts';
 import type { PlanProblem } from './plan-problem.ts';
-
-/** The key of a lane in a stage, and where it may be sent. The stack says both; no spec can. */
-export interface LaneKey {
-  /** The variable that specs name for it. */
-  readonly variable: string;
-  /** Scheme, host and port, as in `https://lab.example.org:8443`. */
-  readonly origins: readonly string[];
-}
 
 /** The keys of a stage, by lane. */
 export type LaneKeys = Readonly<Record<string, LaneKey>>;
