@@ -136,6 +136,36 @@ declare module "sst" {
         "openai": number
         "sim": number
       }
+      "laneKeys": {
+        "anthropic": {
+          "origins": any
+          "variable": string
+        }
+        "deepseek": {
+          "origins": any
+          "variable": string
+        }
+        "gemini": {
+          "origins": any
+          "variable": string
+        }
+        "grok": {
+          "origins": any
+          "variable": string
+        }
+        "kimi": {
+          "origins": any
+          "variable": string
+        }
+        "mistral": {
+          "origins": any
+          "variable": string
+        }
+        "openai": {
+          "origins": any
+          "variable": string
+        }
+      }
       "laneQueueUrls": {
         "anthropic": string
         "deepseek": string

@@ -44,6 +44,7 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
   },
   'content-filtered': { action: 'nothing to do: it lowers coverage', next: 'none' },
   'invalid-request': { action: "correct the config's parameters or prompt", next: 'new-group' },
+  'key-withheld': { action: 'correct api_key_env or base_url of the lane', next: 'new-group' },
   'worker-died': { action: 'find out why workers die', next: 'rerun' },
   'invariant-violated': { action: 'report this bug in Thrice', next: 'rerun' },
   'quota-exhausted': { action: 'wait for the reset or top up the account', next: 'resume' },

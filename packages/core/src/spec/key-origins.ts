@@ -41,7 +41,7 @@ export function describeWithheldKey(
   keys: LaneKeys,
 ): string | undefined {
   if (apiKeyEnv === undefined) return undefined;
-  const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
+  const key = keys[name];
   if (key?.variable !== apiKeyEnv) {
     const expected =
       key === undefined
