@@ -182,7 +182,5 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       return { breakerKey: event.breaker.breakerKey, code: event.breaker.error.code };
     case 'breaker-waiting':
       return { breakerKey: event.breaker.breakerKey };
-    case 'cells-taken-over':
-      return { count: event.cells.length };
   }
 }

@@ -4,8 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { type Simulator, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
+import { kill } from '../support/killed-runs.ts';
 import { committedKeys } from '../support/ledger-view.ts';
-import { callThrice, type RunningThrice, startThrice } from '../support/run-thrice.ts';
+import { toldCalls } from '../support/paid-calls.ts';
+import { callThrice, groupOf, type RunningThrice, startThrice } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { endOf, waitWhileRunning } from '../support/wait-until.ts';
@@ -83,6 +85,22 @@ describe('a run whose disk is full', () => {
     },
   );
 
+  it('that is killed lists what is paid again', async () => {
+    await using model = await startModel();
+    await using folder = await benchmarkFolder(model);
+    await using run = startLimited(folder, 400);
+    await settle(model, run);
+    await kill(run);
+    const group = groupOf(run);
+    const resumed = await callThrice(['resume', group], { cwd: folder.path });
+
+    expect(resumed.exitCode).toBe(0);
+    const told = toldCalls(folder.resolve('.thrice'), group);
+    expect(resumed.stderr).toContain(`; ${told.length} calls were in flight`);
+    expect(told.length).toBeGreaterThan(0);
+    expect(model.stats().okCount).toBe(QUESTION_COUNT + told.length);
+  });
+
   it('says what is lost when it is stopped, and pays only that again', async () => {
     await using model = await startModel();
     await using folder = await benchmarkFolder(model);
@@ -105,6 +123,9 @@ describe('a run whose disk is full', () => {
     );
     expect(resumed.exitCode).toBe(0);
     expect(model.stats().okCount).toBe(QUESTION_COUNT + lostCount);
+    const told = toldCalls(folder.resolve('.thrice'), groupOf(run));
+    expect(new Set(told.map(({ id }) => id)).size).toBe(lostCount);
+    expect(resumed.stderr + stopped.stderr).toContain('paid-twice.jsonl');
   });
 });
 

@@ -45,10 +45,15 @@ export function journaledCalls(folder: string, group: string): number {
 }
 
 /** The calls of a group that its user was told may be paid twice. */
-export function toldCalls(folder: string, group: string): readonly Readonly<Record<string, string>>[] {
+export function toldCalls(
+  folder: string,
+  group: string,
+): readonly Readonly<Record<string, string>>[] {
   const file = join(folder, 'runs', group, 'paid-twice.jsonl');
   if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').split('\n').filter((line) => line !== '');
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line));
 }
 

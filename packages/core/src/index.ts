@@ -274,6 +274,7 @@ export type { Batches } from './ports/batches.ts';
 export type { BlobRemover, BlobStore } from './ports/blob-store.ts';
 export type { Budgets, CountedJournal, Reserving } from './ports/budgets.ts';
 export type { CallConditions, Conditions } from './ports/call-conditions.ts';
+export type { CallNotes } from './ports/call-notes.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DeadLetterQueue, DlqScan } from './ports/dead-letter-queue.ts';
 export type { CreateDigest } from './ports/digest.ts';

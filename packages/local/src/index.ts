@@ -12,6 +12,6 @@ export { accountOf } from './work/lane-account.ts';
 export { openGovernor } from './work/open-governor.ts';
 export { ResultsAhead } from './work/results-ahead.ts';
 export { callsPerLane } from './work/start-cells.ts';
-export { takeOverCells } from './work/take-over-cells.ts';
+export { readUnrecorded } from './work/unrecorded-calls.ts';
 export { workGroup } from './work/work-group.ts';
 export type { Ending, WorkEvent } from './work/work-group-options.ts';

@@ -26,6 +26,7 @@ async function cancelIn(activity: GroupActivity, isJson = false) {
       lanes: [],
       state: activity,
       resends: [],
+      possiblyPaidTwice: 0,
       budget: null,
     }),
   };

@@ -32,7 +32,7 @@ async function openGroups(
     flag: ' --stage dev',
     readActivity: async ({ header: { group } }) => {
       const state = states[group] ?? (group === 'busy' ? 'running' : 'complete');
-      return { workers: null, lanes: [], resends: [], budget: null, state };
+      return { workers: null, lanes: [], resends: [], possiblyPaidTwice: 0, budget: null, state };
     },
     publish: async () => undefined,
     takeOver: async () => undefined,

@@ -57,6 +57,7 @@ async function statusOf(
         lanes: [],
         state: 'running',
         resends: [],
+        possiblyPaidTwice: 0,
         budget: null,
         ...init.activity,
       };

@@ -48,7 +48,14 @@ async function follow(
       pollCount += 1;
       if (pollCount > MAX_POLLS) throw new Error(`still followed after ${MAX_POLLS} polls`);
       init.onPoll?.(pollCount, stop);
-      return { workers: null, lanes: [], state, resends: [], budget: init.budget ?? null };
+      return {
+        workers: null,
+        lanes: [],
+        state,
+        resends: [],
+        possiblyPaidTwice: 0,
+        budget: init.budget ?? null,
+      };
     },
   } as unknown as StageEngine;
   const options = { terminal, engine, group, isJson: false, signal: stop.signal };

@@ -118,6 +118,7 @@ describe('the activity of a group on this machine', () => {
       workers: hasWorker ? 1 : 0,
       lanes: hasTasks ? [{ lane: 'lab', left: 1, wait: null, limits: null, batches: null }] : [],
       resends: [],
+      possiblyPaidTwice: 0,
     });
     expect(budget !== null).toBe('cap' in group);
   });

@@ -236,9 +236,9 @@ describe('progress in a log', () => {
     progress.observe({
       kind: 'cells-taken-over',
       cells: [aCellKey({ config: 'a', id: 'q1' }), aCellKey({ config: 'b', id: 'q2' })],
-      inFlight: [aCellKey({ config: 'a', id: 'q1' })],
+      inFlightCount: 1,
     });
-    progress.observe({ kind: 'cells-taken-over', cells: [aCellKey()], inFlight: [] });
+    progress.observe({ kind: 'cells-taken-over', cells: [aCellKey()], inFlightCount: 0 });
 
     expect(terminal.stderr).toBe(
       [

@@ -37,6 +37,7 @@ async function openStage(parts: Partial<OverviewEngine> = {}): Promise<OverviewE
       workers: null,
       lanes: [],
       resends: [],
+      possiblyPaidTwice: 0,
       budget: null,
       state: 'running',
     }),

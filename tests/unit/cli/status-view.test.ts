@@ -33,6 +33,7 @@ const status: GroupStatus = {
   lanes: [{ lane: 'lab', left: 1, wait: null, limits: null, batches: null }],
   openBreakers: [],
   resends: [],
+  possiblyPaidTwice: 0,
   budget: null,
 };
 

@@ -10,7 +10,14 @@ async function checkIn(state: GroupActivity, { isPublished = false } = {}) {
   await stage.enter({ isPlanned: true });
   const { ledger, blobs } = stage;
   if (isPublished) await blobs.write('runs/demo/summary.json', ['{}']);
-  const readActivity = async () => ({ workers: 0, lanes: [], state, resends: [], budget: null });
+  const readActivity = async () => ({
+    workers: 0,
+    lanes: [],
+    state,
+    resends: [],
+    possiblyPaidTwice: 0,
+    budget: null,
+  });
   const engine = { ledger, blobs, readActivity, flag: ' --dir elsewhere' };
   return await refuseUnpublished(await findGroup(ledger, 'demo'), engine);
 }

@@ -23,7 +23,6 @@ describe('the metrics of a worker event', () => {
       { kind: 'call-failed', key, error: anError('model-timeout'), waitMs: null },
       [count('CallsFailed')],
     ],
-    ['nothing else', { kind: 'cells-taken-over', cells: [key], inFlight: [] }, []],
   ])('count %s', (_, event, metrics) => {
     expect(metricsOf(event)).toEqual(metrics);
   });

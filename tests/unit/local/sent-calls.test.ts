@@ -1,85 +1,96 @@
-import { readdir, writeFile } from 'node:fs/promises';
-import type { ModelClient, ModelRequest } from '@thrice/core';
+import { writeFile } from 'node:fs/promises';
+import type { CallKey } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { SentCalls, takeSentCalls } from '../../../packages/local/src/work/sent-calls.ts';
-import { aCellKey, aModelRequest, aModelResponse, anError } from '../../support/builders.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { readSentCalls, SentCalls } from '../../../packages/local/src/work/sent-calls.ts';
+import { aCellKey } from '../../support/builders.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
 
-const { signal } = new AbortController();
+const group = 'demo';
 
-/** A client whose calls are answered when the test says so. */
-function slowClient() {
-  const calls = new Map<string, ReturnType<typeof Promise.withResolvers<void>>>();
-  const client: ModelClient = {
-    send: async ({ cell }: ModelRequest) => {
-      const call = Promise.withResolvers<void>();
-      calls.set(cell.id, call);
-      await call.promise;
-      return aModelResponse();
-    },
-  };
-  return { client, calls };
+function openNotes({ path: folder }: TemporaryFolder, callCount = 2): SentCalls {
+  return new SentCalls({ folder, group, owner: 'worker', callCount, clock: new FakeClock() });
 }
 
-const requestOf = (id: string) => aModelRequest({ cell: aCellKey({ id }) });
-const idsOf = (folder: string) => takeSentCalls(folder, 'worker').map(({ id }) => id);
+const callOf = (id: string): CallKey => ({
+  cell: aCellKey({ id }),
+  step: 'answer',
+  callId: `worker ${id}`,
+});
+const idsOf = ({ path }: TemporaryFolder) =>
+  readSentCalls(path, group).flatMap(({ calls }) => calls.map(({ id }) => id));
 
-describe('the calls that a process has sent', () => {
-  it('are those in flight and those whose answer is not recorded yet', async () => {
+describe('the notes of the calls that a process has sent', () => {
+  it('name the call and when it was sent, and survive the process', async () => {
     await using folder = await temporaryFolder();
-    const { client, calls } = slowClient();
-    const sent = new SentCalls(folder.path, 'worker');
-    const watched = sent.watch(client);
+    const clock = new FakeClock();
+    const notes = openNotes(folder);
 
-    const answered = watched.send(requestOf('answered'), signal);
-    const settled = watched.send(requestOf('settled'), signal);
-    const failed = watched.send(requestOf('failed'), signal);
-    void watched.send(requestOf('in flight'), signal);
-    calls.get('answered')?.resolve();
-    calls.get('settled')?.resolve();
-    calls.get('failed')?.reject(anError('model-unavailable'));
-    await Promise.allSettled([answered, settled, failed]);
-    sent.forget(aCellKey({ id: 'settled' }));
+    notes.add(callOf('q1'));
 
-    expect(idsOf(folder.path)).toEqual(['answered', 'in flight']);
-    expect(await readdir(folder.resolve('sent'))).toEqual([]);
+    expect(readSentCalls(folder.path, group)).toEqual([
+      {
+        owner: 'worker',
+        calls: [
+          {
+            ...aCellKey({ id: 'q1' }),
+            step: 'answer',
+            callId: 'worker q1',
+            sentAt: clock.toIso(clock.now()),
+          },
+        ],
+      },
+    ]);
   });
 
-  it('take the space of calls that have ended', async () => {
+  it('are forgotten of a call that has failed, and replaced in their place', async () => {
     await using folder = await temporaryFolder();
-    const { client, calls } = slowClient();
-    const sent = new SentCalls(folder.path, 'worker');
-    const watched = sent.watch(client);
+    const notes = openNotes(folder);
 
+    notes.add(callOf('in flight'));
+    notes.add(callOf('failed'));
+    notes.forget(callOf('failed'));
+    const afterFailure = idsOf(folder);
     for (let no = 0; no < 100; no += 1) {
-      const call = watched.send(requestOf(`q${no}`), signal);
-      calls.get(`q${no}`)?.resolve();
-      await call;
-      if (no < 99) sent.forget(aCellKey({ id: `q${no}` }));
+      notes.add(callOf(`q${no}`));
+      notes.settle(callOf(`q${no}`));
     }
 
-    expect(idsOf(folder.path)).toEqual(['q99']);
+    expect(afterFailure).toEqual(['in flight']);
+    expect(idsOf(folder)).toEqual(['in flight', 'q99']);
   });
 
-  it('are none once the process has ended in order', async () => {
+  it('have more room where more calls are left than were expected', async () => {
     await using folder = await temporaryFolder();
-    const sent = new SentCalls(folder.path, 'worker');
-    void sent.watch(slowClient().client).send(requestOf('q1'), signal);
+    const notes = openNotes(folder, 2);
+    const ids = Array.from({ length: 7 }, (_, index) => `q${index}`);
 
-    sent[Symbol.dispose]();
+    for (const id of ids) notes.add(callOf(id));
 
-    expect(idsOf(folder.path)).toEqual([]);
+    expect(idsOf(folder).toSorted()).toEqual(ids);
   });
 
-  it('are unknown, and made all the same, where they cannot be noted', async () => {
+  it('are gone once a process has ended that has recorded all of its calls, and stay otherwise', async () => {
     await using folder = await temporaryFolder();
-    await writeFile(folder.resolve('sent'), 'a file in the way');
-    using sent = new SentCalls(folder.path, 'worker');
-    const client: ModelClient = { send: async () => aModelResponse() };
+    {
+      using notes = openNotes(folder);
+      notes.add(callOf('recorded'));
+      notes.settle(callOf('recorded'));
+    }
+    const afterOrder = idsOf(folder);
+    {
+      using notes = openNotes(folder);
+      notes.add(callOf('stopped'));
+    }
 
-    await expect(sent.watch(client).send(requestOf('q1'), signal)).resolves.toMatchObject({
-      output: { text: '42' },
-    });
-    expect(idsOf(folder.path)).toEqual([]);
+    expect(afterOrder).toEqual([]);
+    expect(idsOf(folder)).toEqual(['stopped']);
+  });
+
+  it('are refused where they cannot be written, before any call is made', async () => {
+    await using folder = await temporaryFolder();
+    await writeFile(folder.resolve('runs'), 'a file in the way');
+
+    expect(() => openNotes(folder)).toThrow(expect.objectContaining({ code: 'store-unusable' }));
   });
 });

@@ -28,7 +28,10 @@ export interface GroupCounts {
 }
 
 /** The current activity of a group that is planned and not cancelled. */
-export type Activity = Pick<GroupStatus, 'workers' | 'lanes' | 'state' | 'resends' | 'budget'>;
+export type Activity = Pick<
+  GroupStatus,
+  'workers' | 'lanes' | 'state' | 'resends' | 'budget' | 'possiblyPaidTwice'
+>;
 
 /** A local or cloud engine, as the commands see it. */
 export interface Engine extends Disposable {

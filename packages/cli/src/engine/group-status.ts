@@ -81,6 +81,8 @@ export interface GroupStatus {
   readonly budget: BudgetSummary | null;
   /** Tasks of a stage that are being sent again and again while their cells make no progress, at most one per config. */
   readonly resends: readonly ResendNote[];
+  /** Calls that were in flight when their process died, stopped or lost its cells; null in a stage, where nobody notes them. */
+  readonly possiblyPaidTwice: number | null;
 }
 
 /** Whether every cell of a config has a score. */

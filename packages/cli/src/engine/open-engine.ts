@@ -1,4 +1,3 @@
-import { takeOverCells } from '@thrice/local';
 import { cancelBatches } from '../local/cancel-batches.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { readLocalActivity } from '../local/local-activity.ts';
@@ -34,7 +33,7 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
     publish: async () => undefined,
     cancelBatches: (group) => cancelBatches(group, engine, terminal),
     takeOver: async () => {
-      await takeOverCells(engine);
+      await engine.workers.takeOver();
     },
     [Symbol.dispose]: () => {
       patterns[Symbol.dispose]();

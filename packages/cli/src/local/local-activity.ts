@@ -7,7 +7,7 @@ import {
   type LaneWait,
   summarizeBudget,
 } from '@thrice/core';
-import { accountOf, type LocalEngine } from '@thrice/local';
+import { accountOf, type LocalEngine, readUnrecorded } from '@thrice/local';
 import * as z from 'zod';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
 import { countBatches } from '../engine/count-batches.ts';
@@ -34,6 +34,7 @@ export async function readLocalActivity(
     workers,
     lanes: await readLanes(engine, counts),
     resends: [],
+    possiblyPaidTwice: readUnrecorded(group, engine).length,
     budget: summarizeBudget(accounts) ?? null,
     state,
   };

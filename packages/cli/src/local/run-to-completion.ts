@@ -1,6 +1,5 @@
 import {
   type Benchmark,
-  type CellKey,
   countOf,
   type EarlyEnd,
   finalizeGroup,
@@ -34,7 +33,6 @@ import { showPath } from '../shell/show-path.ts';
 import type { StopSignals } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { openHttpTransport, openModels, openPatterns } from './compose-local.ts';
-import { listPaidTwice } from './list-paid-twice.ts';
 import { Notifier } from './notifier.ts';
 import { ProgressFile } from './progress-file.ts';
 
@@ -114,7 +112,8 @@ export async function runToCompletion(options: RunToCompletionOptions): Promise<
         notifier.observe(event);
         if (event.kind === 'lanes-waiting') options.onWaiting?.(event.areAllWaiting);
         progress.observe(event);
-        if (event.kind === 'cells-taken-over') notePaidTwice(event.inFlight, options, note);
+        if (event.kind === 'unrecorded-calls-listed')
+          note(`listed in: ${showPath(event.file, terminal)}`);
       },
       scope: options.scope ?? wholeGroup(header),
       waitForQuota,
@@ -158,17 +157,6 @@ function openNotifier(
     flag: folderFlag(folder),
     stopSignal: signals.stop,
   });
-}
-
-/** Lists the cells of calls that may be paid twice in a file, and says where. */
-function notePaidTwice(
-  cells: readonly CellKey[],
-  { engine: { folder, clock }, header: { group }, terminal }: RunToCompletionOptions,
-  note: (text: string) => void,
-): void {
-  if (cells.length === 0) return;
-  const file = listPaidTwice(cells, { folder, group, clock });
-  if (file !== undefined) note(`listed in: ${showPath(file, terminal)}`);
 }
 
 async function publish(

@@ -118,7 +118,8 @@ export class Progress {
       case 'server-responded':
       case 'call-stopped':
       case 'call-lost':
-        // Nothing to show: the end of the command counts what was stopped or lost.
+      case 'unrecorded-calls-listed':
+        // Nothing to show: the end of the command counts what was stopped or lost, and the command says where it is listed.
         break;
       case 'other-model-served':
         this.note(
@@ -267,12 +268,14 @@ function describeBatchEvent(
 
 function describeTakeOver({
   cells,
-  inFlight,
-}: Extract<WorkerEvent, { kind: 'cells-taken-over' }>): string {
+  inFlightCount: count,
+}: Extract<WorkEvent, { kind: 'cells-taken-over' }>): string {
+  const mayBePaid = `${count === 1 ? 'was' : 'were'} in flight and may be paid twice`;
+  if (cells.length === 0)
+    return `${countOf(count, 'call')} of a process that died or was suspended ${mayBePaid}`;
   const text = `took over ${countOf(cells.length, 'cell')} from a process that died`;
-  const count = inFlight.length;
   if (count === 0) return `${text}; none of its calls was in flight`;
-  return `${text}; ${countOf(count, 'call')} ${count === 1 ? 'was' : 'were'} in flight and may be paid twice`;
+  return `${text}; ${countOf(count, 'call')} ${mayBePaid}`;
 }
 
 function describeUnwritable({

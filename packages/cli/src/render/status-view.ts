@@ -38,6 +38,7 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
     ...(status.budget === null ? [] : describeBudget(status.budget)),
     ...lanes,
     ...openBreakers,
+    ...describePaidTwice(status),
     ...status.resends.map((note) => plainText(describeResends(note))),
     ...(status.next === null ? [] : [describeNext(status.next, view.width)]),
   ].join('\n');
@@ -46,6 +47,12 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
 /** Whether all is done that will be: cells that were not attempted by then stay so, as those of a file that was imported. */
 function isOver({ state }: GroupStatus): boolean {
   return state === 'complete' || state === 'incomplete';
+}
+
+function describePaidTwice({ group, possiblyPaidTwice }: GroupStatus): readonly string[] {
+  if (possiblyPaidTwice === null || possiblyPaidTwice === 0) return [];
+  const calls = countOf(possiblyPaidTwice, 'call');
+  return [`possibly paid twice: ${calls}, listed in runs/${group}/paid-twice.jsonl`];
 }
 
 function describeNotAttempted(status: GroupStatus): string {

@@ -70,7 +70,7 @@ export async function readStageActivity(
   );
   const accounts = await stage.budgets.readAccounts(header.group);
   const budget = summarizeBudget(accounts) ?? null;
-  const activity = { workers: null, lanes, resends: [], budget };
+  const activity = { workers: null, lanes, resends: [], budget, possiblyPaidTwice: null };
   if (unfinished.length > 0) {
     const notedAfter = clock.toIso(clock.now() - OLD_NOTE_MS);
     const resends = (await resendNotes.list(header.group)).filter(

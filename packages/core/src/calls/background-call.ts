@@ -67,6 +67,8 @@ async function submit(
   if (!(await replace(background, existing, announced)))
     return toOutcome(await endUnpaid(background, leaseLost({ isUnsent: true }), callId));
   const request = toModelRequest(background);
+  const sent = { cell: cell.key, step: call.step, callId };
+  worker.callNotes?.add(sent);
   const reply = await client.submit(request, callId, lease.signal).catch(toThriceError);
   if (reply instanceof ThriceError) {
     await endSubmission(background, announced, reply.code);
@@ -76,8 +78,10 @@ async function submit(
   if (reply.kind === 'ended') return await record(background, announced, reply.response);
   const { endpoint, vendorId, rateLimits } = reply;
   const accepted: Submission = { ...announced, state: 'accepted', endpoint, vendorId };
-  if (await replace(background, announced, accepted))
+  if (await replace(background, announced, accepted)) {
+    worker.callNotes?.settle(sent);
     return await leave(background, accepted, rateLimits);
+  }
   // Another worker has the cell and will ask for a response of its own.
   await client.cancel(request, reply, lease.signal).catch(() => undefined);
   return await record(background, accepted, withoutAnswer(reply, leaseLost()));

@@ -39,6 +39,7 @@ export async function callLive(permitted: PermittedCall): Promise<CallOutcome> {
   const callId = `${worker.owner} ${cell.startedAtMs} ${journal.sentCount}`;
   const unsent = await reserveCall(cell, call, { callId });
   if (unsent !== undefined) return unsent;
+  worker.callNotes?.add({ cell: cell.key, step: call.step, callId });
   const response = await worker
     .clientFor(lane)
     .send(toModelRequest(permitted), lease.signal)
@@ -98,11 +99,16 @@ export async function endUnpaid(
   callId?: string,
 ): Promise<FailedCall> {
   const { cell, call, startedMs } = permitted;
-  const { key, worker } = cell;
+  const { key, lease, worker } = cell;
   const { request, step } = call;
   // Null where the vendor may have billed it, but nobody knows.
   const costUsd = isCertainlyUnbilled(error) ? 0 : null;
-  if (callId !== undefined) await worker.budget?.settle({ cell: key, step, callId }, costUsd);
+  if (callId !== undefined) {
+    await worker.budget?.settle({ cell: key, step, callId }, costUsd);
+    // Of a call that was stopped no log says that the vendor may have billed it.
+    const isStopped = lease.signal.aborted && costUsd === null;
+    if (!isStopped) worker.callNotes?.forget({ cell: key, step, callId });
+  }
   const diagnosis = worker.laneHealth.noteFailure(request.lane, error, {
     cell: `${key.run} ${key.config} ${key.id}`,
     startedAtMs: startedMs,
@@ -134,6 +140,7 @@ export async function endPaid(
     (entry) => journal.commit(entry),
     worker,
   );
+  worker.callNotes?.settle({ cell: key, step: call.step, callId: sent.callId });
   const isAnswer = !(recorded instanceof ThriceError);
   if (!isAnswer) await openBreakerFor(recorded, { target: request }, worker);
   if (isAnswer || isServerResponse(recorded)) {

@@ -61,12 +61,6 @@ export type WorkerEvent =
       readonly batch: Batch;
       readonly error: ThriceError;
       readonly waitMs: number;
-    }
-  /** Cells that a dead worker held. Where a call of it was in flight, that may be paid twice. */
-  | {
-      readonly kind: 'cells-taken-over';
-      readonly cells: readonly CellKey[];
-      readonly inFlight: readonly CellKey[];
     };
 
 /** Receives events; must not throw or block. */

@@ -5,6 +5,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { LaneHealth } from '../lanes/lane-health.ts';
 import type { Batches } from '../ports/batches.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import type { CallNotes } from '../ports/call-notes.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { CreateDigest } from '../ports/digest.ts';
 import type { Governor } from '../ports/governor.ts';
@@ -32,6 +33,8 @@ interface ModelAccess {
   readonly governor: Governor;
   /** Undefined for a group without a budget. */
   readonly budget?: CallBudget | undefined;
+  /** Notes which calls are in flight. @default nobody is told of them */
+  readonly callNotes?: CallNotes | undefined;
   /** What this process knows of the lanes' servers. */
   readonly laneHealth: LaneHealth;
 }

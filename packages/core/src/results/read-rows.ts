@@ -186,7 +186,7 @@ async function rowsOf(
   await stores.untilFinal?.(run, config.name, ids);
   const wastes = discarded ?? (await readDiscarded(run, config.name, stores.ledger, ids));
   const cells = await stores.ledger.readCells(run, config.name, ids);
-  const paid = await readPaid([...cells.values()].filter(isUnanswered), stores.ledger);
+  const paid = await readPaid([...cells.values()].filter(isUnrecorded), stores.ledger);
   const rows: QuestionRow[] = [];
   for (const question of page) {
     const cell = cells.get(question.id);
@@ -271,7 +271,7 @@ function withPrices(row: CellRow, prices: Prices): CellRow {
   return { ...row, calls, ...costsOf(calls) };
 }
 
-function isUnanswered({ result }: CellRecord): boolean {
+function isUnrecorded({ result }: CellRecord): boolean {
   return result === undefined || result.outcome === 'failed';
 }
 

@@ -5,6 +5,7 @@ import {
   asDuplicate,
   asUnreadable,
   attemptSchema,
+  type CallKey,
   type CellKey,
   type CellRecord,
   type CellResult,
@@ -402,6 +403,22 @@ export class SqliteLedger implements Ledger {
     return ids.every((id) => this.#sql.isFinal.get(run, config, id) !== undefined);
   }
 
+  /**
+   * Whether a call that a worker has sent may be paid for nothing: it is neither recorded, nor accepted as a response in
+   * the background, and its cell is not its worker's any more.
+   *
+   * @param call.isOver - The worker has ended: nothing is recorded by it any more.
+   */
+  isUnrecorded({
+    cell: { run, config, id },
+    callId,
+    owner,
+    isOver,
+  }: Omit<CallKey, 'step'> & { readonly owner: string; readonly isOver: boolean }): boolean {
+    const holder = isOver ? null : owner;
+    return this.#sql.isUnrecorded.get(run, config, id, callId, holder) !== undefined;
+  }
+
   async readTallies(run: string): Promise<readonly Tally[]> {
     return this.#sql.selectTallies.all(run).map(parseTally);
   }
@@ -488,6 +505,13 @@ const STATEMENTS = {
   selectSubmission: `SELECT submission FROM submissions WHERE ${THIS_CELL} AND step = ?`,
   upsertSubmission: `INSERT INTO submissions VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET submission = excluded.submission`,
+  isUnrecorded: `WITH call (run, config, id, call_id, holder) AS (VALUES (?, ?, ?, ?, ?))
+    SELECT 1 FROM call WHERE NOT EXISTS (SELECT 1 FROM calls WHERE run = call.run AND config = call.config
+      AND id = call.id AND entry ->> '$.callId' = call.call_id)
+    AND NOT EXISTS (SELECT 1 FROM submissions WHERE run = call.run AND config = call.config AND id = call.id
+      AND submission ->> '$.callId' = call.call_id AND submission ->> '$.state' = 'accepted')
+    AND NOT EXISTS (SELECT 1 FROM cells WHERE run = call.run AND config = call.config AND id = call.id
+      AND state = 'claimed' AND owner = call.holder)`,
   addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
     ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,

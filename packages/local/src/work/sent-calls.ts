@@ -1,113 +1,199 @@
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import type { CellKey, ModelClient } from '@thrice/core';
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type CallKey, type CallNotes, type Clock, groupKey, ThriceError } from '@thrice/core';
 import * as z from 'zod';
+import { makeFolder } from '../store/make-folder.ts';
 
-/** The space of a call in the file, bytes: more than the longest key of a cell takes. */
+/** The space of a call in the file, bytes: more than its names take. */
 const NOTE_BYTES = 1_024;
 const SPACE = 0x20;
+/** What the name of a file ends with that is being written. */
+const UNFINISHED = '.tmp';
 
-const sentCallSchema = z.object({ run: z.string(), config: z.string(), id: z.string() });
+const sentCallSchema = z.strictObject({
+  run: z.string(),
+  config: z.string(),
+  id: z.string(),
+  step: z.string(),
+  callId: z.string(),
+  sentAt: z.iso.datetime(),
+});
+/** A call that was sent: which, and when. */
+export type SentCall = Readonly<z.infer<typeof sentCallSchema>>;
+
+/** The calls that a worker had in flight, as far as it has not forgotten them. */
+export interface WorkerCalls {
+  readonly owner: string;
+  readonly calls: readonly SentCall[];
+}
 
 /**
- * Notes in a file which calls of a process are in flight, for the process that takes over from it if it is killed: only
- * these may be paid twice.
+ * Notes in a file of a group which of its calls a process has in flight: only these may be paid twice.
  *
- * A call has a note in the file from before it is sent until its cell is settled, or until it has failed. The notes
- * survive the process, not the machine: nothing is flushed, so that a note takes microseconds.
+ * A call has a note in the file from before it is sent until it has failed, or until its place is taken by another: the
+ * journal says which of them are recorded. The notes survive the process. The machine writes them within seconds: nothing
+ * is flushed, so that a note takes microseconds. Their room is taken in advance, so that a disk that is full has it, too.
  */
-export class SentCalls implements Disposable {
+export class SentCalls implements CallNotes, Disposable {
   readonly #path: string;
-  /** Undefined where the file cannot be created: a full disk must not keep a call from being made. */
-  readonly #file: number | undefined;
+  readonly #file: number;
+  readonly #clock: Clock;
+  /** Where the calls that are not recorded are noted. */
   readonly #positions = new Map<string, number>();
   readonly #free: number[] = [];
+  #room = 0;
   /** What is written next. */
   readonly #bytes = Buffer.alloc(NOTE_BYTES);
 
   /**
-   * @param folder - The folder of the engine.
-   * @param owner - The name of this process's worker.
+   * @param init.owner - The name of this process's worker.
+   * @param init.callCount - The calls in flight at most.
+   * @throws {ThriceError} `store-unusable` where there is no room for so many notes.
    */
-  constructor(folder: string, owner: string) {
-    this.#path = pathOf(folder, owner);
-    this.#file = create(this.#path);
+  constructor({
+    folder,
+    group,
+    owner,
+    callCount,
+    clock,
+  }: {
+    readonly folder: string;
+    readonly group: string;
+    readonly owner: string;
+    readonly callCount: number;
+    readonly clock: Clock;
+  }) {
+    this.#path = join(notesFolder(folder, group), owner);
+    this.#clock = clock;
+    this.#file = this.#attempt(() => {
+      makeFolder(notesFolder(folder, group));
+      return openSync(this.#path, 'w');
+    });
+    this.#makeRoom(callCount);
   }
 
-  /** Returns a client that notes each call of another. */
-  watch(client: ModelClient): ModelClient {
-    return {
-      get background() {
-        return client.background;
-      },
-      send: async (request, signal) => {
-        this.#note(request.cell);
-        try {
-          return await client.send(request, signal);
-        } catch (error) {
-          this.forget(request.cell);
-          throw error;
-        }
-      },
-    };
+  add(call: CallKey): void {
+    if (this.#free.length === 0) this.#makeRoom(this.#room);
+    const position = this.#free.pop() ?? 0;
+    this.#positions.set(nameOf(call), position);
+    const { cell, step, callId } = call;
+    const { run, config, id } = cell;
+    const sentAt = this.#clock.toIso(this.#clock.now());
+    this.#write(position, JSON.stringify({ run, config, id, step, callId, sentAt }));
   }
 
-  /** Forgets the call of a cell: it has failed, or its answer is recorded. */
-  forget(cell: CellKey): void {
-    const name = nameOf(cell);
+  settle(call: CallKey): void {
+    this.#leave(call);
+  }
+
+  forget(call: CallKey): void {
+    const position = this.#leave(call);
+    if (position !== undefined) this.#write(position, '');
+  }
+
+  #leave(call: CallKey): number | undefined {
+    const name = nameOf(call);
     const position = this.#positions.get(name);
-    if (position === undefined) return;
+    if (position === undefined) return undefined;
     this.#positions.delete(name);
     this.#free.push(position);
-    this.#write(position, '');
+    return position;
   }
 
-  #note(cell: CellKey): void {
-    const name = nameOf(cell);
-    const position = this.#positions.get(name) ?? this.#free.pop() ?? this.#positions.size;
-    this.#positions.set(name, position);
-    this.#write(position, name);
+  /** Takes the room of so many more notes. */
+  #makeRoom(callCount: number): void {
+    const empty = Buffer.alloc(callCount * NOTE_BYTES, ' ');
+    for (let no = 1; no <= callCount; no += 1) empty.write('\n', no * NOTE_BYTES - 1);
+    this.#attempt(() => writeSync(this.#file, empty, 0, empty.length, this.#room * NOTE_BYTES));
+    for (let no = callCount - 1; no >= 0; no -= 1) this.#free.push(this.#room + no);
+    this.#room += callCount;
   }
 
   #write(position: number, text: string): void {
-    if (this.#file === undefined) return;
     const end = this.#bytes.write(text, 0, NOTE_BYTES - 1);
     this.#bytes.fill(SPACE, end).write('\n', NOTE_BYTES - 1);
+    this.#attempt(() => writeSync(this.#file, this.#bytes, 0, NOTE_BYTES, position * NOTE_BYTES));
+  }
+
+  #attempt<T>(work: () => T): T {
     try {
-      writeSync(this.#file, this.#bytes, 0, NOTE_BYTES, position * NOTE_BYTES);
-    } catch {
-      // Without the note, the process that takes over says less.
+      return work();
+    } catch (error) {
+      throw new ThriceError({
+        code: 'store-unusable',
+        message: `${this.#path}: calls cannot be noted here before they are made (${error instanceof Error ? error.message : String(error)}); free some space, or make the folder writable`,
+        cause: error,
+      });
     }
   }
 
-  /** The process ends in order: no call is in flight any more. */
+  /** The process ends in order. What it has stopped, or could not record, stays noted. */
   [Symbol.dispose](): void {
-    if (this.#file !== undefined) closeSync(this.#file);
-    remove(this.#path);
+    closeSync(this.#file);
+    if (this.#positions.size === 0) remove(this.#path);
   }
 }
 
-/** Reads which calls of a dead process were in flight, and removes its notes; nothing if there are none. */
-export function takeSentCalls(folder: string, owner: string): readonly CellKey[] {
-  const path = pathOf(folder, owner);
+/** Reads the notes of all workers of a group that have left some. */
+export function readSentCalls(folder: string, group: string): readonly WorkerCalls[] {
+  const notes = notesFolder(folder, group);
+  return namesIn(notes)
+    .filter((name) => !name.endsWith(UNFINISHED))
+    .map((owner) => ({ owner, calls: readCalls(join(notes, owner)) }));
+}
+
+/** Replaces the notes of a worker that is gone by those that are left when its recorded calls are taken away. */
+export function replaceSentCalls(
+  folder: string,
+  group: string,
+  { owner, calls }: WorkerCalls,
+): void {
+  const path = join(notesFolder(folder, group), owner);
   try {
-    return readFileSync(path, 'utf8')
-      .split('\n')
-      .filter((line) => line.trim() !== '')
-      .map((line) => sentCallSchema.parse(JSON.parse(line)));
+    writeFileSync(
+      `${path}${UNFINISHED}`,
+      calls.map((call) => `${JSON.stringify(call)}\n`).join(''),
+    );
+    renameSync(`${path}${UNFINISHED}`, path);
+    if (calls.length === 0) remove(path);
+  } catch {
+    // A full disk: all of them stay.
+  }
+}
+
+function namesIn(path: string): readonly string[] {
+  try {
+    return readdirSync(path);
   } catch {
     return [];
-  } finally {
-    remove(path);
   }
 }
 
-function create(path: string): number | undefined {
+/** A line that is not a note is what a machine has not written before its end. */
+function readCalls(path: string): readonly SentCall[] {
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    return openSync(path, 'w');
+    return readFileSync(path, 'utf8').split('\n').flatMap(parseCall);
   } catch {
-    return undefined;
+    // Another process has found that all of them are recorded.
+    return [];
+  }
+}
+
+function parseCall(line: string): readonly SentCall[] {
+  if (line.trim() === '') return [];
+  try {
+    return [sentCallSchema.parse(JSON.parse(line))];
+  } catch {
+    return [];
   }
 }
 
@@ -115,14 +201,14 @@ function remove(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // A folder that takes no changes: the notes of a process that is gone harm nothing.
+    // A folder that takes no changes: notes of recorded calls harm nothing.
   }
 }
 
-function pathOf(folder: string, owner: string): string {
-  return join(folder, 'sent', owner);
+function notesFolder(folder: string, group: string): string {
+  return join(folder, groupKey(group, '.in-flight'));
 }
 
-function nameOf({ run, config, id }: CellKey): string {
-  return JSON.stringify({ run, config, id });
+function nameOf({ cell: { run, config, id }, step, callId }: CallKey): string {
+  return `${run} ${config} ${step} ${callId} ${id}`;
 }

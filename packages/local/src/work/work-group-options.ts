@@ -2,6 +2,7 @@ import type {
   BatchClientFor,
   Benchmark,
   BudgetRefusal,
+  CellKey,
   ClientFor,
   GroupHeader,
   LaneGovernor,
@@ -91,5 +92,13 @@ export type WorkEvent =
       readonly model: string;
       readonly requestsPerMinute: number;
     }
+  /** Calls were in flight of processes that died or were suspended, and may be paid twice; the cells that they held. */
+  | {
+      readonly kind: 'cells-taken-over';
+      readonly cells: readonly CellKey[];
+      readonly inFlightCount: number;
+    }
+  /** The calls that may be paid twice are listed. */
+  | { readonly kind: 'unrecorded-calls-listed'; readonly file: string }
   /** The store takes writes again and has those that were held. */
   | { readonly kind: 'store-writable' };

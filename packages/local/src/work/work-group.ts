@@ -1,6 +1,6 @@
 import {
   benchmarkOf,
-  type ClientFor,
+  type CellKey,
   type Delivery,
   editedMeanwhile,
   executeCell,
@@ -29,12 +29,15 @@ import { endingOf, nextVisibleAtMs, type Obstacles, ownOf } from './remaining-wo
 import { SentCalls } from './sent-calls.ts';
 import { type CellStarting, callsPerLane, startCells } from './start-cells.ts';
 import { takeOverCells } from './take-over-cells.ts';
+import { listUnrecorded } from './unrecorded-calls.ts';
 import { WaitReport } from './wait-report.ts';
 import { WakeableSleep } from './wakeable-sleep.ts';
 import type { Ending, WorkGroupOptions } from './work-group-options.ts';
 
 /** Interval at which open breakers, the group's state and dead workers are read, ms. */
 const REFRESH_MS = 1_000;
+/** How many times as long as it takes to look for calls that may be paid twice, from one time to the next. */
+const LIST_PAUSE = 20;
 /** Longest sleep of an idle loop while cells are in flight, ms. */
 const IDLE_MS = 100;
 
@@ -48,9 +51,16 @@ const IDLE_MS = 100;
  *   class `internal` for a bug. Cells in flight are finished first, so that no paid call is lost.
  */
 export async function workGroup(options: WorkGroupOptions): Promise<Ending> {
-  using sentCalls = new SentCalls(options.engine.folder, options.engine.workers.owner);
+  const { engine, header, benchmark } = options;
+  using sentCalls = new SentCalls({
+    folder: engine.folder,
+    group: header.group,
+    owner: engine.workers.owner,
+    callCount: benchmark.parallel,
+    clock: engine.clock,
+  });
   const heldWrites = new HeldWrites(options);
-  await options.engine.workers.register(options.header.group);
+  await engine.workers.register(header.group);
   await startLanes(options);
   try {
     const budget = await openGroupBudget(options);
@@ -58,6 +68,7 @@ export async function workGroup(options: WorkGroupOptions): Promise<Ending> {
     await options.onEnd?.(ending);
     return ending;
   } finally {
+    reportUnrecorded(options, { ending: engine.workers.owner });
     await unregister(options, heldWrites);
   }
 }
@@ -96,6 +107,23 @@ function isEdited(stored: GroupRecord, { header }: WorkGroupOptions): boolean {
   return stored.header.edits.length !== header.edits.length;
 }
 
+/**
+ * Lists the calls that may be paid twice, and says where if there are more than before.
+ *
+ * @param found.cells - Taken over just now. @default none
+ * @param found.ending - This process's worker, if it ends.
+ */
+function reportUnrecorded(
+  { engine, header, observe }: WorkGroupOptions,
+  { cells = [], ending }: { readonly cells?: readonly CellKey[]; readonly ending?: string },
+): void {
+  const { addedCount, addedOwnCount, file } = listUnrecorded(header.group, engine, ending);
+  if (cells.length + addedCount > 0)
+    observe({ kind: 'cells-taken-over', cells, inFlightCount: addedCount });
+  if (addedCount + addedOwnCount > 0 && file !== undefined)
+    observe({ kind: 'unrecorded-calls-listed', file });
+}
+
 /** Removes this process from the registry. That it is still there harms nothing once it has ended. */
 async function unregister({ engine }: WorkGroupOptions, heldWrites: HeldWrites): Promise<void> {
   try {
@@ -130,6 +158,8 @@ class WorkLoop {
   #areAllWaiting = false;
   #stoppedCount = 0;
   #lostCount = 0;
+  /** When the calls that may be paid twice are looked for again, monotonic ms. */
+  #listAtMs = Number.NEGATIVE_INFINITY;
   /** When the loop last refreshed what it knows, monotonic ms. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -190,15 +220,14 @@ class WorkLoop {
       observe,
       hasTimeToRecord: () => !heldWrites.hasGivenUp,
       budgetRefusalOf: (config) => budget?.refusalOf(config),
+      callNotes: sentCalls,
     });
-    const clientFor: ClientFor = (lane) => sentCalls.watch(options.clientFor(lane));
     const inFlight = new CellsInFlight({
       execute: (delivery) =>
-        executeCell(delivery, { ...worker, clientFor, openBreakers: breakers.openFor(delivery) }),
+        executeCell(delivery, { ...worker, openBreakers: breakers.openFor(delivery) }),
       settle: (delivery, settlement) => this.#settle(delivery, settlement),
       onFailure: (error) => this.#fail(error),
       onEnd: (delivery) => {
-        sentCalls.forget(delivery.task);
         breakers.endProbe(delivery);
         wake();
       },
@@ -332,7 +361,7 @@ class WorkLoop {
 
   /** Reads what other processes have changed, and looks after the lanes. */
   async #refresh(): Promise<void> {
-    const { engine, governor, header, observe } = this.#options;
+    const { engine, governor, header } = this.#options;
     const monotonicMs = engine.clock.monotonicMs();
     if (monotonicMs - this.#refreshedAtMs < REFRESH_MS) return;
     this.#refreshedAtMs = monotonicMs;
@@ -340,14 +369,23 @@ class WorkLoop {
     this.#isCancelled = group !== undefined && group.state !== 'active';
     // The command that edits it looked for processes at work just before this one registered.
     if (group !== undefined && isEdited(group, this.#options)) this.#fail(editedMeanwhile(header));
-    const takenOver = await takeOverCells(engine);
-    if (takenOver.cells.length > 0) observe({ kind: 'cells-taken-over', ...takenOver });
+    await this.#takeOver();
     await this.#parts.budget?.refresh();
     await this.#parts.breakers.refresh();
     await this.#waitReport.update(
       [...governor.laneWaits, ...this.#parts.breakers.waits],
       this.#areAllWaiting,
     );
+  }
+
+  /** Takes over the cells of processes that are gone, and reports which of their calls may be paid twice. */
+  async #takeOver(): Promise<void> {
+    const { engine, header } = this.#options;
+    const cells = await takeOverCells(header.group, engine);
+    const startMs = engine.clock.monotonicMs();
+    if (cells.length === 0 && startMs < this.#listAtMs) return;
+    reportUnrecorded(this.#options, { cells });
+    this.#listAtMs = startMs + (engine.clock.monotonicMs() - startMs) * LIST_PAUSE;
   }
 
   #fail(error: unknown): void {
@@ -362,14 +400,20 @@ class WorkLoop {
   }
 }
 
-/** What the work on each cell of a group needs, but for its breakers and clients. */
+/** What the work on each cell of a group needs, but for its breakers. */
 function cellWorkerOf(
-  { engine, benchmark, governor, random, solvers, scorers, patterns }: WorkGroupOptions,
+  { engine, benchmark, clientFor, governor, random, solvers, scorers, patterns }: WorkGroupOptions,
   ofLoop: Pick<
     Worker,
-    'heartbeat' | 'budget' | 'budgetRefusalOf' | 'laneHealth' | 'observe' | 'hasTimeToRecord'
+    | 'heartbeat'
+    | 'budget'
+    | 'budgetRefusalOf'
+    | 'callNotes'
+    | 'laneHealth'
+    | 'observe'
+    | 'hasTimeToRecord'
   >,
-): Omit<Worker, 'openBreakers' | 'clientFor'> {
+): Omit<Worker, 'openBreakers'> {
   const { ledger, responseCache, blobs, batches, clock, workers } = engine;
   return {
     owner: workers.owner,
@@ -377,6 +421,7 @@ function cellWorkerOf(
     ...{ ledger, responseCache, blobs, batches },
     ...{ clock, random, createDigest: createNodeDigest },
     ...{ solvers, scorers, patterns: giveUpEndlessPatterns(patterns) },
+    clientFor,
     governor,
     ...ofLoop,
   };
