@@ -178,6 +178,10 @@ function describeEvent(event: WorkerEvent): Readonly<Record<string, unknown>> {
       return { batchId: event.batch.batchId };
     case 'budget-warned':
       return { lane: event.account.lane };
+    case 'bound-raised': {
+      const { lane, model, ratio } = event;
+      return { lane, model, ratio };
+    }
     case 'breaker-opened':
       return { breakerKey: event.breaker.breakerKey, code: event.breaker.error.code };
     case 'breaker-waiting':

@@ -12,6 +12,7 @@ export const warningCodes = [
   'unreadable-env',
   'plain-webhook',
   'budget-nearly-spent',
+  'cost-above-bound',
 ] as const;
 /** One of them; see {@link warningCodes}. */
 export type WarningCode = (typeof warningCodes)[number];

@@ -5,7 +5,7 @@ import {
   priceUsage,
   type Random,
 } from '@thrice/core';
-import { type Ending, LocalEngine, workGroup } from '@thrice/local';
+import { LocalEngine, workGroup } from '@thrice/local';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toNanoUsd } from '../../../packages/core/src/domain/budget.ts';
@@ -24,15 +24,13 @@ import { FakeModelClient } from '../../support/fake-model-client.ts';
 import { seededDraw } from '../../support/kill-tracker.ts';
 import { aPlanIn, workGroupOptions } from '../../support/local-work.ts';
 import { type Death, MortalEngine } from '../../support/mortal-engine.ts';
+import { passTime } from '../../support/pass-time.ts';
 import { planGroup } from '../../support/plan-group.ts';
-import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const WORKER_COUNT = 4;
 const SLOTS_PER_WORKER = 16;
 const QUESTION_COUNT = 200;
-/** Longest jump of the clock, ms. */
-const MAX_ADVANCE_MS = 250;
 /** Tokens that `boundCall` allows around a prompt of one message. */
 const AROUND_TOKENS = 256 + 16 + 2;
 
@@ -188,26 +186,13 @@ async function spend(drawn: Case) {
     return { real, end: Promise.race([ending, mortal.died.then(() => undefined)]) };
   };
   const first = drawn.deaths.map(start);
-  const endings = await passTime(first, clock);
+  const ends = [...(await passTime(first, clock))];
   const resumed = start(undefined);
-  endings.push(...(await passTime([resumed], clock)));
+  ends.push(...(await passTime([resumed], clock)));
+  const endings = ends.filter((ending) => ending !== undefined);
   const [account] = await planner.budgets.readAccounts(header.group);
   for (const { real } of [...first, resumed]) real[Symbol.dispose]();
   if (account === undefined) throw new Error('expected the account of the group');
   const { billedNanoUsd: billed, unknownCount } = vendor;
   return { billed, isOver, unknownCount, account, endings };
-}
-
-/** Advances the clock whenever no process has anything else to do, until all have ended or died. */
-async function passTime(
-  workers: readonly { readonly real: LocalEngine; readonly end: Promise<Ending | undefined> }[],
-  clock: FakeClock,
-): Promise<Ending[]> {
-  const all = Promise.all(workers.map(({ end }) => end));
-  while (!(await settledBy(all))) {
-    // Sending nothing commits what the process has written so far.
-    await Promise.all(workers.map(({ real }) => real.queueOf('none').send('lab', [])));
-    clock.advance(Math.ceil(Math.min(clock.nextDueInMs ?? 0, MAX_ADVANCE_MS)));
-  }
-  return (await all).filter((ending) => ending !== undefined);
 }

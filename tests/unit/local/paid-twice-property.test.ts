@@ -18,12 +18,11 @@ import { seededDraw } from '../../support/kill-tracker.ts';
 import { aPlanIn, workGroupOptions } from '../../support/local-work.ts';
 import { type Death, MortalEngine } from '../../support/mortal-engine.ts';
 import { journaledCalls, toldCalls } from '../../support/paid-calls.ts';
+import { passTime } from '../../support/pass-time.ts';
 import { planGroup } from '../../support/plan-group.ts';
-import { settledBy } from '../../support/settled-by.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const QUESTION_COUNT = 12;
-const MAX_ADVANCE_MS = 250;
 const questions = Array.from({ length: QUESTION_COUNT }, (_, index) => ({
   id: `q${index}`,
   question: `x${index}`,
@@ -123,34 +122,23 @@ async function live({ seed, lots }: typeof history extends fc.Arbitrary<infer T>
     const { engine } = mortal;
     const options = { engine, header, benchmark, clientFor: () => models, random, ...signals };
     const work = workGroup(workGroupOptions(options));
-    return { real, end: Promise.race([work, mortal.died]) };
+    return { real, end: Promise.race([work, mortal.died]) as Promise<unknown> };
+  };
+  const endWith = async (processes: readonly Process[]) => {
+    const workers = processes.map(start);
+    await passTime(workers, clock);
+    // What a dead process has still in memory is written at once, or never.
+    for (const { real } of workers) real[Symbol.dispose]();
   };
   for (const { processes, isTakenOverByAnother } of lots) {
-    await passTime(processes.map(start), clock);
+    await endWith(processes);
     if (isTakenOverByAnother) await planner.workers.takeOver();
   }
-  for (const group of [0, 1])
-    await passTime([start({ group, death: undefined, stopAfter: undefined })], clock);
+  for (const group of [0, 1]) await endWith([{ group, death: undefined, stopAfter: undefined }]);
   return headers.map(({ group }): Figures => {
     const told = toldCalls(folder.path, group);
     expect(told).toEqual(readUnrecorded(group, planner));
     const journaled = journaledCalls(folder.path, group);
     return { billed: billed.get(group) ?? 0, journaled, told: told.length };
   });
-}
-
-/** Advances the clock whenever no process has anything else to do, until all have ended or died. */
-async function passTime(
-  workers: readonly { readonly real: LocalEngine; readonly end: Promise<unknown> }[],
-  clock: FakeClock,
-): Promise<void> {
-  const all = Promise.all(workers.map(({ end }) => end));
-  while (!(await settledBy(all))) {
-    // Sending nothing commits what the process has written so far.
-    await Promise.all(workers.map(({ real }) => real.queueOf('none').send('lab', [])));
-    clock.advance(Math.ceil(Math.min(clock.nextDueInMs ?? 0, MAX_ADVANCE_MS)));
-  }
-  await all;
-  // What a dead process has still in memory is written at once, or never.
-  for (const { real } of workers) real[Symbol.dispose]();
 }

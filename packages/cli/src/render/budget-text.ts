@@ -5,6 +5,7 @@ import {
   countOf,
   formatDollars,
   toUsd,
+  type WorkerEvent,
 } from '@thrice/core';
 import { describeWarning } from './describe-warning.ts';
 
@@ -21,6 +22,21 @@ export function describeBudgetWarning(account: BudgetAccount): string {
   return describeWarning(
     'budget-nearly-spent',
     `${percent}% of ${describeCap(lane, toUsd(capNanoUsd ?? 0))} is spent`,
+  );
+}
+
+/** Warns that a vendor bills more than a request allows. */
+export function describeRaisedBound({
+  lane,
+  model,
+  costUsd,
+  boundUsd,
+  ratio,
+}: Extract<WorkerEvent, { kind: 'bound-raised' }>): string {
+  const times = Math.ceil(ratio * 10) / 10;
+  return describeWarning(
+    'cost-above-bound',
+    `${lane}/${model}: a call cost ${formatDollars(costUsd)}, and its request allows ${formatDollars(boundUsd)}: the vendor does not keep to max_tokens; each further call counts as up to ${times} times what its request allows`,
   );
 }
 

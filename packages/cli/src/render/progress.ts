@@ -13,7 +13,7 @@ import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { describeOpenBreaker, describeWait } from './breaker-text.ts';
-import { describeBudgetWarning } from './budget-text.ts';
+import { describeBudgetWarning, describeRaisedBound } from './budget-text.ts';
 import { describeWarning } from './describe-warning.ts';
 import { LiveBlock } from './live-block.ts';
 import { type ProgressFigures, renderProgressBlock, renderProgressLine } from './progress-text.ts';
@@ -136,6 +136,9 @@ export class Progress {
         break;
       case 'budget-warned':
         this.note(describeBudgetWarning(event.account));
+        break;
+      case 'bound-raised':
+        this.note(describeRaisedBound(event));
         break;
       case 'breaker-opened':
         this.#noteBreaker(event.breaker);

@@ -1,7 +1,7 @@
 import type { WorkerObserver } from '../cells/worker-events.ts';
 import type { Benchmark } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
-import { type BudgetAccount, type CallKey, toNanoUsd } from '../domain/budget.ts';
+import { type BudgetAccount, type CallKey, toNanoUsd, toUsd } from '../domain/budget.ts';
 import type { CellKey } from '../domain/cell.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -10,6 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { StepRequest } from '../ports/solver.ts';
 import { boundCall } from '../pricing/bound-call.ts';
 import { BATCH_TIER } from '../pricing/price-usage.ts';
+import { LearnedBounds } from './learned-bounds.ts';
 
 /** A call that what is left of a budget does not cover, while no other call is in flight that could leave more. */
 export interface BudgetRefusal {
@@ -60,7 +61,8 @@ interface WaitingCell {
  * Keeps the calls of one process within the budgets of their group.
  *
  * A call is reserved at its worst case before it is sent and settled when its cost is recorded. Near a cap, cells wait
- * for the calls in flight, of any process: one after the other asks again when one has ended.
+ * for the calls in flight, of any process: one after the other asks again when one has ended. The first call to a model
+ * goes alone, and a cost above the worst case raises that of all later calls: see {@link LearnedBounds}.
  */
 export class CallBudget {
   readonly #group: string;
@@ -71,6 +73,9 @@ export class CallBudget {
   readonly #observe: WorkerObserver;
   readonly #wait: BudgetWait;
   readonly #isReconciled: boolean;
+  readonly #learned = new LearnedBounds();
+  /** Calls may take so long, or be made by so many processes, that the others do not wait for the first of them. */
+  readonly #canWaitLong: boolean;
   /** The cells that wait for calls in flight, in the order in which they ask again. */
   readonly #waiting: WaitingCell[] = [];
   #isPolling = false;
@@ -97,6 +102,7 @@ export class CallBudget {
     this.#observe = init.observe;
     this.#wait = init.wait ?? LOCAL_WAIT;
     this.#isReconciled = init.isReconciled ?? false;
+    this.#canWaitLong = this.#isReconciled || hasBackground(init.benchmark);
   }
 
   /**
@@ -120,15 +126,25 @@ export class CallBudget {
   ): Promise<CallReserving> {
     const { serviceTier, lane } = request;
     const billed = { ...request, serviceTier: isBatched ? BATCH_TIER : serviceTier };
-    const amountNanoUsd = this.#worstCaseOf(billed);
+    const boundNanoUsd = this.#worstCaseOf(billed);
+    const nowMs = this.#clock.monotonicMs();
+    if (!isBatched && !this.#canWaitLong && this.#learned.isUnknown(request, nowMs)) {
+      if (this.#isClosed) throw stopped();
+      return { kind: 'short' };
+    }
+    const amountNanoUsd = Math.ceil(boundNanoUsd * this.#learned.ratioOf(request));
     const laneMs = this.#benchmark.lanes.get(lane)?.timeoutMs ?? 0;
-    const timeoutMs = isBatched ? limits.batchMs : laneMs;
-    const untilMs = this.#clock.now() + timeoutMs + limits.reservationSlackMs;
+    const openMs = (isBatched ? limits.batchMs : laneMs) + limits.reservationSlackMs;
+    const untilMs = this.#clock.now() + openMs;
     const { run, config, id } = key;
+    const open = { lane, model: request.model, boundNanoUsd, untilMs: nowMs + openMs };
+    // Before it is reserved: no other call may be between these lines.
+    this.#learned.add({ cell: key, step, callId }, open);
     const reserving = await this.#budgets.reserve(this.#group, {
       ...{ run, config, id, step, callId, lane, amountNanoUsd, untilMs },
       owner: this.#owner,
     });
+    if (reserving.kind !== 'reserved') this.#learned.settle({ cell: key, step, callId }, null);
     const isShort = reserving.kind === 'refused' && reserving.hasOpen;
     if (reserving.kind === 'busy' || isShort) {
       if (this.#isClosed) throw stopped();
@@ -154,6 +170,12 @@ export class CallBudget {
       .settle(this.#group, call, costNanoUsd)
       .catch((thrown: unknown) => this.#leaveToReconciler(thrown));
     for (const account of settled) this.#observe({ kind: 'budget-warned', account });
+    const raised = this.#learned.settle(call, costNanoUsd);
+    if (raised !== undefined) {
+      const { boundNanoUsd, ...ofModel } = raised;
+      const boundUsd = toUsd(boundNanoUsd);
+      this.#observe({ kind: 'bound-raised', ...ofModel, boundUsd, costUsd: costUsd ?? 0 });
+    }
     this.#wakeNext();
   }
 

@@ -44,6 +44,15 @@ export type WorkerEvent =
   | { readonly kind: 'breaker-waiting'; readonly breaker: OpenBreaker; readonly untilMs: number }
   /** So much of a cap is spent that its user is to be told; once per cap. */
   | { readonly kind: 'budget-warned'; readonly account: BudgetAccount }
+  /** A call has cost more than its request allows: those to its model are reserved at that multiple from now on. */
+  | {
+      readonly kind: 'bound-raised';
+      readonly lane: string;
+      readonly model: string;
+      readonly costUsd: number;
+      readonly boundUsd: number;
+      readonly ratio: number;
+    }
   /** The vendor has accepted a batch of calls. */
   | { readonly kind: 'batch-accepted'; readonly batch: Batch }
   /** What became of each call of a batch is recorded. */
