@@ -86,14 +86,15 @@ export class BatchedGroup implements AsyncDisposable {
     batches,
     lane = {},
     latencyMs,
-    benchmark: parts = {},
+    benchmark: partsOf = () => ({}),
   }: {
     readonly cellCount: number;
     readonly batches: NonNullable<Faults['batches']>;
     readonly lane?: Parameters<typeof aLane>[0];
     /** Of a live call, or a response in the background. @default none */
     readonly latencyMs?: { readonly median: number; readonly p99: number };
-    readonly benchmark?: Partial<Benchmark>;
+    /** @param url - Of the vendor. */
+    readonly benchmark?: (url: string) => Partial<Benchmark>;
   }): Promise<BatchedGroup> {
     const clock = new FakeClock();
     const machineClock = new SetClock(clock);
@@ -110,7 +111,7 @@ export class BatchedGroup implements AsyncDisposable {
       lanes: new Map([['lab', aLane({ endpoints: [simulator.url], batch, ...lane, protocol })]]),
       configs: [aConfig()],
       prices: new Map([['lab/m', { input: 1_000, output: 2_000, batch: 0.5 }]]),
-      ...parts,
+      ...partsOf(simulator.url),
     });
     const folder = await temporaryFolder({ 'q.jsonl': toJsonl(questions) });
     const engine = new LocalEngine(folder.path, machineClock);

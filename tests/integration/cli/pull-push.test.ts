@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import {
   finalizePart,
@@ -12,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pullFrom } from '../../../packages/cli/src/commands/pull.ts';
 import { pushTo } from '../../../packages/cli/src/commands/push.ts';
 import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
-import { aBatchedCall } from '../../support/builders.ts';
+import { aBatchedCall, aGroupHeader } from '../../support/builders.ts';
 import { anEchoLine, linesOf } from '../../support/echo-rows.ts';
 import { readFiles } from '../../support/folder-files.ts';
 import { openQuietStage, type QuietStage } from '../../support/quiet-stage.ts';
@@ -398,6 +399,23 @@ describe('thrice pull', () => {
         `next: thrice resume ${trial}`,
       ),
     );
+  });
+
+  it('refuses a group whose budget still bounds the cells that are left, and copies nothing', async () => {
+    await using simulator = await startShortSimulator();
+    await using home = await ranFolder(simulator);
+    await using away = await temporaryFolder();
+    await using stage = await openQuietStage(dynamo);
+    await push(stage, home);
+    const header = (await stage.ledger.readGroup(await groupOf(home)))?.header ?? aGroupHeader();
+    const spec = { ...header.spec, budget_usd: 1 };
+    await stage.ledger.replaceHeader(header, { ...header, spec });
+
+    await expect(pull(stage, away)).rejects.toMatchObject({
+      code: 'unsupported',
+      message: expect.stringContaining('finish it where it is'),
+    });
+    expect(existsSync(away.resolve('.thrice'))).toBe(false);
   });
 
   it('creates no folder for a group that the stage does not have', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cancelBatches } from '../../../packages/cli/src/local/cancel-batches.ts';
 import { additions } from '../../support/additions.ts';
 import { BatchedGroup } from '../../support/batched-group.ts';
-import { aConfig, anError } from '../../support/builders.ts';
+import { aConfig, aLane, anError } from '../../support/builders.ts';
 import { fakeTerminal } from '../../support/run-thrice.ts';
 
 const cellCount = 20;
@@ -56,7 +56,7 @@ describe('cells in batches', () => {
     await using group = await BatchedGroup.open({
       cellCount,
       batches: { seconds: 8, errorRate: 0.25 },
-      benchmark: { maxAttempts: 20 },
+      benchmark: () => ({ maxAttempts: 20 }),
     });
 
     const ending = await group.work();
@@ -109,7 +109,7 @@ describe('cells in batches', () => {
     await using group = await BatchedGroup.open({
       cellCount,
       batches: { seconds: 8 },
-      benchmark: { budgetUsd: 2, configs: [aConfig({ maxTokens: 10 })] },
+      benchmark: () => ({ budgetUsd: 2, configs: [aConfig({ maxTokens: 10 })] }),
     });
 
     const ending = await group.work();
@@ -120,6 +120,33 @@ describe('cells in batches', () => {
     expect(group.billed.calls).toBe(cellCount);
     expect(account?.reservedNanoUsd).toBe(0);
     expect((account?.spentNanoUsd ?? 0) / 1e9).toBeCloseTo(group.livePriceUsd / 2, 6);
+  });
+
+  it('are sent although live calls wait for the budget that is reserved for them', async () => {
+    await using group = await BatchedGroup.open({
+      cellCount,
+      batches: { seconds: 8 },
+      // The batched config leaves the live one no room, until its batch has ended.
+      benchmark: (url) => ({
+        budgetUsd: 2,
+        lanes: new Map([
+          ['lab', aLane({ endpoints: [url], batch: { otherwise: 'batch' } })],
+          ['live', aLane({ name: 'live', endpoints: [url] })],
+        ]),
+        prices: new Map(
+          ['lab/m', 'live/m'].map((model) => [model, { input: 1_000, output: 2_000, batch: 0.5 }]),
+        ),
+        configs: [
+          aConfig({ maxTokens: 10 }),
+          aConfig({ name: 'live', lane: 'live', maxTokens: 10, system: 'live' }),
+        ],
+      }),
+    });
+
+    const ending = await group.work();
+
+    expect(ending).toEqual({ kind: 'complete' });
+    expect(group.billed.calls).toBe(2 * cellCount);
   });
 
   it('of a group without a process are stopped by the command that cancels it', async () => {

@@ -44,7 +44,7 @@ describe('a group in batches whose process is killed', () => {
     await using group = await BatchedGroup.open({
       cellCount,
       batches: { seconds: 30 },
-      benchmark: { parallel: 500 },
+      benchmark: () => ({ parallel: 500 }),
     });
     /** The kind of step, and how many of them a process takes before it is killed at the next. */
     const deaths: readonly (readonly [step: string, count: number, isStored: boolean])[] = [

@@ -10,6 +10,7 @@ import {
   describeBudget,
   describeBudgetPause,
   describeBudgetWarning,
+  describeRaisedBound,
   describeSpentOf,
 } from '../../../packages/cli/src/render/budget-text.ts';
 import { aGroupHeader } from '../../support/builders.ts';
@@ -21,6 +22,10 @@ function anAccount(parts: Partial<BudgetAccount> = {}): BudgetAccount {
     spentNanoUsd: 9_900_000_000,
     ...parts,
   };
+}
+
+function never(): never {
+  throw new Error('expected a budget');
 }
 
 const header = aGroupHeader();
@@ -41,6 +46,26 @@ describe('the text of a budget', () => {
 
     expect(describeBudgetPause({ account, amountNanoUsd: 200_000_000 })).toBe(
       'paused: the budget of $10.0000 is reached: spent $9.9000 (2 calls of unknown cost at the worst case: $0.2500), and the next call may cost up to $0.2000; raise it, or lift it with --budget-usd none',
+    );
+  });
+
+  it('rounds up what is spent and what the next call needs', () => {
+    const account = anAccount({ spentNanoUsd: 9_999_910_001, reservedNanoUsd: 1 });
+
+    expect(describeBudgetPause({ account, amountNanoUsd: 100_001 })).toContain(
+      'spent $10.0000, and the next call may cost up to $0.0002;',
+    );
+    expect(describeBudget(summarizeBudget([account]) ?? never())[0]).toBe(
+      'budget: $10.0000 of $10.0000 spent, $0.0001 reserved',
+    );
+    expect(describeBudgetPause({ account, amountNanoUsd: 300_000_000 })).toContain('$0.3000;');
+  });
+
+  it('says what a call has cost whose vendor ignores its maximum of tokens, and what follows', () => {
+    const raised = { lane: 'lab', model: 'm', costUsd: 0.0137, boundUsd: 0.002, ratio: 6.85 };
+
+    expect(describeRaisedBound({ kind: 'bound-raised', ...raised })).toBe(
+      'warning: [cost-above-bound] lab/m: a call cost $0.0137, and its request allows $0.0020: the vendor does not keep to max_tokens; each further call counts as up to 6.9 times what its request allows',
     );
   });
 

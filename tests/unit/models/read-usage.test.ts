@@ -149,12 +149,38 @@ describe('readChatUsage', () => {
     expect(readChatUsage(usage, 'grok')).toMatchObject({ outputTokens: 8, reasoningTokens: 3 });
   });
 
-  it('does not take an unexplained total for reasoning of a vendor that counts it in', () => {
-    const usage = { prompt_tokens: 12, completion_tokens: 8, total_tokens: 40 };
+  it.each([undefined, 'openai', 'kimi', 'deepseek', 'mistral'] as const)(
+    'does not take an unexplained total for reasoning of a vendor that counts it in: %s',
+    (vendor) => {
+      const usage = { prompt_tokens: 12, completion_tokens: 8, total_tokens: 40 };
 
-    expect(readChatUsage(usage, undefined)).toMatchObject({
-      outputTokens: 8,
-      reasoningTokens: null,
-    });
+      expect(readChatUsage(usage, vendor)).toMatchObject({
+        outputTokens: 8,
+        reasoningTokens: null,
+      });
+    },
+  );
+
+  it.each([
+    ['has no input', { completion_tokens: 8, total_tokens: 40 }, 8],
+    ['has no output', { prompt_tokens: 12, total_tokens: 40 }, null],
+    [
+      'explains all of its total',
+      { prompt_tokens: 12, completion_tokens: 28, total_tokens: 40 },
+      28,
+    ],
+  ])('finds no reasoning in a total where a usage %s', (_, usage, outputTokens) => {
+    for (const vendor of ['gemini', 'grok'] as const)
+      expect(readChatUsage(usage, vendor)).toMatchObject({ outputTokens, reasoningTokens: null });
+  });
+
+  it('takes the part of a total beside input and output for reasoning, not the total', () => {
+    const usage = { prompt_tokens: 12, completion_tokens: 8, total_tokens: 40 };
+    const reported = { ...usage, completion_tokens_details: { reasoning_tokens: 20 } };
+
+    const counted = { outputTokens: 28, reasoningTokens: 20 };
+    expect(readChatUsage(usage, 'gemini')).toMatchObject(counted);
+    expect(readChatUsage(reported, 'grok')).toMatchObject(counted);
+    expect(readChatUsage(reported, undefined)).toMatchObject(counted);
   });
 });

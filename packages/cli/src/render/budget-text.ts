@@ -9,6 +9,9 @@ import {
 } from '@thrice/core';
 import { describeWarning } from './describe-warning.ts';
 
+/** The least that is shown of a dollar is one of so many parts. */
+const SHOWN_PER_USD = 10_000;
+
 /** What is shown of a cap and what is spent of it. */
 type SpentSummary = Pick<
   BudgetSummary,
@@ -36,15 +39,15 @@ export function describeRaisedBound({
   const times = Math.ceil(ratio * 10) / 10;
   return describeWarning(
     'cost-above-bound',
-    `${lane}/${model}: a call cost ${formatDollars(costUsd)}, and its request allows ${formatDollars(boundUsd)}: the vendor does not keep to max_tokens; each further call counts as up to ${times} times what its request allows`,
+    `${lane}/${model}: a call cost ${formatSpent(costUsd)}, and its request allows ${formatDollars(boundUsd)}: the vendor does not keep to max_tokens; each further call counts as up to ${times} times what its request allows`,
   );
 }
 
 /** Describes a reached cap as the reason why work is paused. */
 export function describeBudgetPause({ account, amountNanoUsd }: BudgetRefusal): string {
   const { lane, capNanoUsd, spentNanoUsd, keptCount, keptNanoUsd } = account;
-  const spent = formatDollars(toUsd(spentNanoUsd));
-  const next = formatDollars(toUsd(amountNanoUsd));
+  const spent = formatSpent(toUsd(spentNanoUsd));
+  const next = formatSpent(toUsd(amountNanoUsd));
   const unknown = describeUnknown({ unknownCalls: keptCount, unknownUsd: toUsd(keptNanoUsd) });
   const remedy =
     lane === null
@@ -64,7 +67,7 @@ export function describeBudget(budget: BudgetSummary): readonly string[] {
 
 /** Describes what of a budget is spent, for a table. */
 export function describeSpentOf({ capUsd, spentUsd }: BudgetSummary): string {
-  const spent = formatDollars(spentUsd);
+  const spent = formatSpent(spentUsd);
   return capUsd === null ? spent : `${spent} of ${formatDollars(capUsd)}`;
 }
 
@@ -75,8 +78,8 @@ function describeCap(lane: string | null, capUsd: number): string {
 
 function describeSpent(spent: SpentSummary): string {
   const { capUsd, spentUsd, reservedUsd } = spent;
-  const inFlight = reservedUsd === 0 ? '' : `, ${formatDollars(reservedUsd)} reserved`;
-  return `${formatDollars(spentUsd)} of ${formatDollars(capUsd)} spent${describeUnknown(spent)}${inFlight}`;
+  const inFlight = reservedUsd === 0 ? '' : `, ${formatSpent(reservedUsd)} reserved`;
+  return `${formatSpent(spentUsd)} of ${formatDollars(capUsd)} spent${describeUnknown(spent)}${inFlight}`;
 }
 
 function describeUnknown({
@@ -84,5 +87,10 @@ function describeUnknown({
   unknownUsd,
 }: Pick<SpentSummary, 'unknownCalls' | 'unknownUsd'>): string {
   if (unknownCalls === 0) return '';
-  return ` (${countOf(unknownCalls, 'call')} of unknown cost at the worst case: ${formatDollars(unknownUsd)})`;
+  return ` (${countOf(unknownCalls, 'call')} of unknown cost at the worst case: ${formatSpent(unknownUsd)})`;
+}
+
+/** What counts on a cap, rounded up: no text says that less is spent, or needed, than is. */
+function formatSpent(usd: number): string {
+  return formatDollars(Math.ceil(usd * SHOWN_PER_USD - 1e-6) / SHOWN_PER_USD);
 }

@@ -218,6 +218,11 @@ export class CallBudget {
     return Math.min(lanes.get(lane)?.maxConcurrency ?? parallel, parallel);
   }
 
+  /** How many cells wait for calls in flight. */
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
   /** Lets every waiting cell go: no more calls are made. */
   close(): void {
     this.#isClosed = true;

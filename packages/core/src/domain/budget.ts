@@ -74,7 +74,7 @@ export function capsOf({ budgetUsd, lanes }: Pick<Benchmark, 'budgetUsd' | 'lane
 /** A cost as nanodollars, rounded up: what is counted is never less than what is billed. */
 export function toNanoUsd(usd: number): number {
   // A millionth of a nanodollar is the error of the calculation, not a cost.
-  return Math.ceil(usd * NANO_PER_USD - 1e-6);
+  return Math.max(0, Math.ceil(usd * NANO_PER_USD - 1e-6));
 }
 
 /** A cap as nanodollars, rounded down. */

@@ -305,8 +305,10 @@ class WorkLoop {
 
   /** Sleeps until more may be done. Returns the ending instead if no cell is in flight and nothing is left to do. */
   async #waitForMore(): Promise<Ending | undefined> {
-    const { queue, inFlight, breakers, batches } = this.#parts;
+    const { queue, inFlight, breakers, batches, budget } = this.#parts;
     if (inFlight.count > 0) {
+      // What they wait for may be reserved for the calls of a batch that is not sent yet.
+      if (inFlight.count === budget?.calls.waitingCount) batches.closeGathering();
       await this.#idle.sleep(IDLE_MS);
       return undefined;
     }
