@@ -114,7 +114,7 @@ describe('the calls that may be paid twice', () => {
     const ledger = folder.resolve('.thrice');
     const { run, group } = await startHeld('slow.json', folder, vendor);
     await using _suspended = run;
-    const status = async () =>
+    const status = async (): Promise<unknown> =>
       JSON.parse((await callThrice(['status', group, '--json'], { cwd: folder.path })).stdout);
 
     run.child.kill('SIGSTOP');

@@ -74,8 +74,8 @@ export class CallBudget {
   readonly #wait: BudgetWait;
   readonly #isReconciled: boolean;
   readonly #learned = new LearnedBounds();
-  /** Calls may take so long, or be made by so many processes, that the others do not wait for the first of them. */
-  readonly #canWaitLong: boolean;
+  /** Not where calls may take long, or are made by many processes. */
+  readonly #isFirstAwaited: boolean;
   /** The cells that wait for calls in flight, in the order in which they ask again. */
   readonly #waiting: WaitingCell[] = [];
   #isPolling = false;
@@ -102,7 +102,7 @@ export class CallBudget {
     this.#observe = init.observe;
     this.#wait = init.wait ?? LOCAL_WAIT;
     this.#isReconciled = init.isReconciled ?? false;
-    this.#canWaitLong = this.#isReconciled || hasBackground(init.benchmark);
+    this.#isFirstAwaited = !this.#isReconciled && !hasBackground(init.benchmark);
   }
 
   /**
@@ -124,36 +124,40 @@ export class CallBudget {
       readonly isBatched?: boolean;
     },
   ): Promise<CallReserving> {
-    const { serviceTier, lane } = request;
+    const { lane, model, serviceTier } = request;
     const billed = { ...request, serviceTier: isBatched ? BATCH_TIER : serviceTier };
     const boundNanoUsd = this.#worstCaseOf(billed);
-    const nowMs = this.#clock.monotonicMs();
-    if (!isBatched && !this.#canWaitLong && this.#learned.isUnknown(request, nowMs)) {
-      if (this.#isClosed) throw stopped();
-      return { kind: 'short' };
-    }
+    if (!isBatched && this.#isUnknown(request)) return this.#waitFor('short');
     const amountNanoUsd = Math.ceil(boundNanoUsd * this.#learned.ratioOf(request));
     const laneMs = this.#benchmark.lanes.get(lane)?.timeoutMs ?? 0;
     const openMs = (isBatched ? limits.batchMs : laneMs) + limits.reservationSlackMs;
-    const untilMs = this.#clock.now() + openMs;
     const { run, config, id } = key;
-    const open = { lane, model: request.model, boundNanoUsd, untilMs: nowMs + openMs };
-    // Before it is reserved: no other call may be between these lines.
-    this.#learned.add({ cell: key, step, callId }, open);
+    const call = { cell: key, step, callId };
+    const untilMs = this.#clock.monotonicMs() + openMs;
+    // Before it is reserved: another call may be between these lines.
+    this.#learned.add(call, { lane, model, boundNanoUsd, untilMs });
     const reserving = await this.#budgets.reserve(this.#group, {
-      ...{ run, config, id, step, callId, lane, amountNanoUsd, untilMs },
+      ...{ run, config, id, step, callId, lane, amountNanoUsd },
+      untilMs: this.#clock.now() + openMs,
       owner: this.#owner,
     });
-    if (reserving.kind !== 'reserved') this.#learned.settle({ cell: key, step, callId }, null);
-    const isShort = reserving.kind === 'refused' && reserving.hasOpen;
-    if (reserving.kind === 'busy' || isShort) {
-      if (this.#isClosed) throw stopped();
-      return { kind: isShort ? 'short' : 'busy' };
-    }
+    if (reserving.kind !== 'reserved') this.#learned.settle(call, null);
+    if (reserving.kind === 'busy') return this.#waitFor('busy');
+    if (reserving.kind === 'refused' && reserving.hasOpen) return this.#waitFor('short');
     // What is enough for this one may be enough for the next, and what is refused to this one leaves it for others.
     this.#wakeNext();
     if (reserving.kind === 'reserved') return reserving;
     return { kind: 'refused', account: reserving.account, amountNanoUsd };
+  }
+
+  #isUnknown(request: StepRequest): boolean {
+    return this.#isFirstAwaited && this.#learned.isUnknown(request, this.#clock.monotonicMs());
+  }
+
+  /** @throws {ThriceError} `interrupted` once the budget is closed: nobody asks again. */
+  #waitFor(kind: 'short' | 'busy'): CallReserving {
+    if (this.#isClosed) throw stopped();
+    return { kind };
   }
 
   /**
