@@ -8,6 +8,9 @@ describe('a CSV or TSV file', () => {
   it.each([
     ['commas', 'q.csv', 'id,question\n1,"a, b"\n2,c\n'],
     ['CRLF', 'q.csv', 'id,question\r\n1,"a, b"\r\n2,c\r\n'],
+    ['LF after CRLF', 'q.csv', 'id,question\r\n1,"a, b"\n2,c\n'],
+    ['CRLF after LF', 'q.csv', 'id,question\n1,"a, b"\r\n2,c\r\n'],
+    ['CR, as old Macs wrote it', 'q.csv', 'id,question\r1,"a, b"\r2,c\r'],
     ['a byte order mark', 'q.csv', '\uFEFFid,question\n1,"a, b"\n2,c'],
     ['semicolons, as spreadsheets write it', 'q.csv', 'id;question\n1;a, b\n2;c\n'],
     ['tabs in a file called CSV', 'q.csv', 'id\tquestion\n1\ta, b\n2\tc\n'],
@@ -34,6 +37,14 @@ describe('a CSV or TSV file', () => {
     const rows = await rowsOf('q.csv', 'id,question\n\n1,"a\nb"\n\n2,c\n"3","\n\nd"\n4,e\n');
 
     expect(rows.map(({ place }) => place)).toEqual([':3', ':6', ':7', ':10']);
+  });
+
+  it.each([
+    ['CRLF', 'id,question\r\n\r\n1,"a\r\nb"\r\n2,c\r\n3\r\n', ':6: expected 2 fields'],
+    ['LF after CRLF', 'id,question\r\n\n1,"a\nb"\r\n2,c\n3\n', ':6: expected 2 fields'],
+    ['CRLF after LF', 'id,question\n\r\n1,"a\r\nb"\n2,c\r\n3\n', ':6: expected 2 fields'],
+  ])('counts lines that end with %s', async (_, text, problem) => {
+    await expect(rowsOf('q.csv', text)).rejects.toThrow(problem);
   });
 
   it('has unknown values for empty fields', async () => {

@@ -23,46 +23,43 @@ export async function* delimitedRows(
 ): AsyncIterable<TableRow> {
   const { head, all } = await peek(texts);
   const isTsv = /\.tsv(\.gz)?$/i.test(path);
+  /** The parser counts CRLF within quotation marks twice. */
+  let countedTwice = 0;
   const parser = parse({
     columns: columns === undefined ? (names) => checkHeader(path, names) : [...columns],
     delimiter: isTsv ? '\t' : separatorOf(head),
-    info: true,
     max_record_size: MAX_RECORD_CHARS,
+    on_record: (record: ParsedRecord, { lines }): TableRow | null => {
+      const texts = Object.values(record);
+      countedTwice += countIn(texts, '\r\n');
+      if (texts.every((text) => text.trim() === '')) return null;
+      return { value: valueOf(record), place: `:${lines - countedTwice - countIn(texts, '\n')}` };
+    },
+    record_delimiter: lineEndsOf(head),
     // A quotation mark in the text of a TSV field is usually not doubled.
     relax_quotes: isTsv,
     skip_empty_lines: true,
   });
   const feeding = pipeline(Readable.from(all), parser).catch(() => undefined);
   try {
-    for await (const parsed of parser as AsyncIterable<ParsedRecord>) {
-      if (!isBlank(parsed)) yield toRow(parsed);
-    }
+    yield* parser as AsyncIterable<TableRow>;
   } catch (error) {
-    throw error instanceof CsvError ? invalidTable(path, error) : error;
+    throw error instanceof CsvError ? invalidTable(path, error, countedTwice) : error;
   } finally {
     parser.destroy();
     await feeding;
   }
 }
 
-interface ParsedRecord {
-  readonly record: Readonly<Record<string, string>>;
-  /** The line on which the record ends. */
-  readonly info: { readonly lines: number };
+type ParsedRecord = Readonly<Record<string, string>>;
+
+function countIn(texts: readonly string[], part: string): number {
+  return texts.reduce((count, text) => count + text.split(part).length - 1, 0);
 }
 
-function isBlank({ record }: ParsedRecord): boolean {
-  return Object.values(record).every((text) => text.trim() === '');
-}
-
-function toRow({ record, info }: ParsedRecord): TableRow {
-  const value: Record<string, string | null> = {};
-  let inner = 0;
-  for (const [column, text] of Object.entries(record)) {
-    inner += text.split('\n').length - 1;
-    if (column !== '') value[column] = text === '' ? null : text;
-  }
-  return { value, place: `:${info.lines - inner}` };
+function valueOf(record: ParsedRecord): Record<string, string | null> {
+  const named = Object.entries(record).filter(([column]) => column !== '');
+  return Object.fromEntries(named.map(([column, text]) => [column, text === '' ? null : text]));
 }
 
 /** The first text of a stream, and the whole stream. */
@@ -82,8 +79,13 @@ async function peek(
 }
 
 function separatorOf(head: string): string {
-  const [header = ''] = head.split('\n', 1);
+  const [header = ''] = head.split(/[\r\n]/, 1);
   return [',', ';', '\t'].find((separator) => header.includes(separator)) ?? ',';
+}
+
+/** Tables that were edited on two systems have lines of both. Only without either are they those of old Macs. */
+function lineEndsOf(head: string): string[] {
+  return head.includes('\r') && !head.includes('\n') ? ['\r'] : ['\r\n', '\n'];
 }
 
 function checkHeader(path: string, header: readonly string[]): string[] {
@@ -93,8 +95,8 @@ function checkHeader(path: string, header: readonly string[]): string[] {
   throw invalid(`${path}:1: expected columns with different names, received "${twice}" twice`);
 }
 
-function invalidTable(path: string, error: CsvError): ThriceError {
-  const line = Number(error['lines']);
+function invalidTable(path: string, error: CsvError, countedTwice: number): ThriceError {
+  const line = Number(error['lines']) - countedTwice;
   // The number of fields concerns no single column.
   const isOfColumn = typeof error['column'] === 'string' && !error.code.includes('INCONSISTENT');
   const column = isOfColumn ? `column "${String(error['column'])}": ` : '';
