@@ -1,4 +1,5 @@
 import type { ThriceError } from '@thrice/core';
+import type { Command } from 'commander';
 import { createProgram } from './program.ts';
 import { describeFailure, failureToJson } from './render/failure-text.ts';
 import { describeUsage } from './shell/describe-usage.ts';
@@ -28,14 +29,14 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
-    return await reportFailure(error, terminal, argv);
+    return await reportFailure(error, terminal, { argv, options: optionsOf(program, argv) });
   }
 }
 
 async function reportFailure(
   thrown: unknown,
   terminal: Terminal,
-  argv: readonly string[],
+  line: { readonly argv: readonly string[]; readonly options: readonly string[] },
 ): Promise<ExitCode> {
   if (isCommanderError(thrown) && thrown.exitCode === 0) return exitCodes.complete;
   // A command line without a command: its help has been printed.
@@ -46,17 +47,25 @@ async function reportFailure(
   const error = isCommanderError(thrown)
     ? new ThriceError({
         code: 'invalid-argument',
-        message: describeUsage(thrown.message, argv)
+        message: describeUsage(thrown.message, line)
           .replace(/^error: /, '')
-          .trimEnd()
           .replace('\n', ' '),
         cause: thrown,
       })
     : toThriceError(thrown);
   for (const line of describeFailure(error)) reportLine(plainText(line), terminal);
   if (error.class === 'internal') terminal.error(plainText(describeBug(error)));
-  if (argv.includes('--json')) printDocument(failureToJson(error), terminal);
+  if (line.argv.includes('--json')) printDocument(failureToJson(error), terminal);
   return exitCodeOf(error);
+}
+
+/** The options of the command of a command line. */
+function optionsOf(program: Command, argv: readonly string[]): readonly string[] {
+  const find = (commands: readonly Command[]) =>
+    commands.find((command) => argv.includes(command.name()));
+  const command = find(program.commands) ?? program;
+  const inner = find(command.commands) ?? command;
+  return inner.options.flatMap(({ long }) => long ?? []);
 }
 
 /** Prints what a program reads. What cannot be printed has been told on stderr. */

@@ -368,7 +368,7 @@ export type {
   /** @public */
   Dataset,
 } from './spec/datasets/dataset.ts';
-export { describeIssues } from './spec/describe-issues.ts';
+export { describeIssues, showConfig } from './spec/describe-issues.ts';
 export { describeJsonError } from './spec/describe-json-error.ts';
 export { describeWithheldKey, type LaneKeys, readLaneKey } from './spec/key-origins.ts';
 export { benchmarkOf, type LoadedGroup, loadGroup } from './spec/load-group.ts';

@@ -84,7 +84,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   },
   'a price missing under a budget': {
     benchmark: { top: 'budget_usd = 1' },
-    says: ['FAIL benchmark.toml: [invalid-spec] configs[0].model: ', 'add [prices."lab/a"]'],
+    says: ['FAIL benchmark.toml: [invalid-spec] configs.a.model: ', 'add [prices."lab/a"]'],
   },
 };
 

@@ -87,7 +87,7 @@ const atTheTop = mistakes((line) =>
   budget_usd = 0 => spec: budget_usd: expected dollars, more than 0, received 0
   cache = true => spec: cache: unknown key; it is an option of a command: thrice run SPEC --reuse GROUP
   concurrency = 8 => spec: concurrency: unknown key; did you mean "parallel"?
-  budget_usd = 5 => spec: configs[0].model: expected a price of the model under a budget, received none; add [prices."lab/m"]
+  budget_usd = 5 => spec: configs.a.model: expected a price of the model under a budget, received none; add [prices."lab/m"]
   cost_limit = 5 => spec: cost_limit: unknown key; did you mean "budget_usd"?
   epochs = 3 => spec: epochs: unknown key; did you mean "replicates"?
   questions = "C:\data\q.jsonl" => spec: expected TOML (line 1, column 17: unrecognised escape sequence); write the path with "/", or between single quotes
@@ -141,54 +141,54 @@ const inAConfig = mistakes((line) =>
     config: /^(?:(?:model|solver|samples)s? =|$)/.test(line) ? line : `model = "lab/m"\n${line}`,
   }),
 )`
-  base_url = "http://127.0.0.1:9/v1" => spec: configs[0].base_url: unknown key; it belongs to a lane: write it below [lanes.NAME]
-  batch = true => spec: configs[0].batch: unknown key; it belongs to a lane: write it below [lanes.NAME]
-  budget_usd = 5 => spec: configs[0].budget_usd: unknown key; write budget_usd at the top of the spec, or below [lanes.NAME] for one lane
-  confidence = true => spec: configs[0].confidence: not supported by this version; ask for it in the prompt
-  solver = "cascade"\nmembers = [{ model = "lab/m" }, { model = "lab/n" }] => spec: configs[0].escalate: expected a table with a model, received nothing
-  extra_body = { headers = { Authorization = "Bearer sk-0123456789" } } => spec: configs[0].extra_body: expected parameters without a key; name the key's variable in api_key_env, received a text that is not shown: it may be a key
-  fallback = ["lab/n"] => spec: configs[0].fallback: unknown key; list the models in their order: solver = "router", models = [...], fail_over = true
-  max_completion_tokens = 100 => spec: configs[0].max_completion_tokens: unknown key; did you mean "max_tokens"?
-  max_concurrency = 4 => spec: configs[0].max_concurrency: unknown key; it belongs to a lane: write it below [lanes.NAME]
-  solver = "cascade"\nmembers = [{ config = "a" }, { model = "lab/m" }]\nescalate = { model = "lab/n" } => spec: configs[0].members[0].model: expected a text, received nothing\nspec: configs[0].members[0].config: unknown key; it is a model here, asked as this config says: model = "lane/model"
-  model = "openai:gpt-4o" => spec: configs[0].model: expected lane/model with a lower-case lane, as in openai/gpt-4o, received "openai:gpt-4o"
-  model = "OpenAI/gpt-5" => spec: configs[0].model: expected lane/model with a lower-case lane, as in openai/gpt-5, received "OpenAI/gpt-5"
-  model = "gpt-5.2" => spec: configs[0].model: expected lane/model, as in openai/gpt-5.2, received "gpt-5.2"
-  => spec: configs[0].model: expected lane/model, as in openai/gpt-5.2, received nothing
-  model = "opnai/gpt-5.2" => spec: configs[0].model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane, or a [lanes.opnai] table with its base_url)
-  solver = "router"\nmodels = ["lab/m"]\nfail_over = true => spec: configs[0].models: expected at least two with fail_over = true, received one
-  models = ["lab/m", "lab/n"] => spec: configs[0].models: expected none with solver = "direct", received one; it is for solver = "router"\nspec: configs[0].model: expected lane/model, as in openai/gpt-5.2, received nothing
-  solver = "router"\nmodels = ["lab/m", "lab/m"]\nfail_over = true => spec: configs[0].models[1]: "lab/m" is models[0] already
-  price = { input = 1, output = 2 } => spec: configs[0].price: unknown key; write it below [prices."lane/model"], for all configs of that model
-  prompt = "Answer." => spec: configs[0].prompt: expected {{question}} or {{messages}}, received a template with neither: every question would be sent the same way
-  prompt = "Q: {question}" => spec: configs[0].prompt: expected {{question}}, received {question}, which is sent as it is; write two braces
-  prompt = "Q: {{input}}" => spec: configs[0].prompt: unknown field {{input}}; did you mean {{question}}? (expected question, messages, choices, tags.NAME or metadata.NAME)
-  prompt = "{{qestion}}" => spec: configs[0].prompt: unknown field {{qestion}}; did you mean {{question}}? (expected question, messages, choices, tags.NAME or metadata.NAME)
-  prompt_file = "p.txt" => spec: configs[0].prompt_file: <folder>/p.txt: no such file
-  reasoning_effort = "maximum" => spec: configs[0].reasoning_effort: expected "none", "minimal", "low", "medium", "high", "xhigh" or "max", received "maximum"
-  replicates = 3 => spec: configs[0].replicates: unknown key; it belongs to the whole benchmark: write it at the top of the spec
-  rpm = 60 => spec: configs[0].rpm: unknown key; it belongs to a lane: write it below [lanes.NAME]
-  solver = "vote"\nmodel = "lab/m" => spec: configs[0].samples: expected how often to ask the model, at least 2, received nothing
-  scorer = { kind = "numeric" } => spec: configs[0].scorer: expected a text, received {"kind":"numeric"}
-  scorer = "regex" => spec: configs[0].scorer: expected the name of a [scorers.NAME] table for "regex", received the kind alone; write [scorers.mine] with kind = "regex" and its parameters, then scorer = "mine"
-  scorer = "exakt" => spec: configs[0].scorer: unknown scorer "exakt"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)
-  scorer = "quality" => spec: configs[0].scorer: unknown scorer "quality" (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)
-  served_model = "pinned" => spec: configs[0].served_model: expected "pin", "warn" or "allow", received "pinned"
-  share_calls = true => spec: configs[0].share_calls: unknown key; it belongs to the whole benchmark: write it at the top of the spec
-  solver = "chain_of_thought" => spec: configs[0].solver: expected one of "direct", "router", "cascade", "vote", received "chain_of_thought"
-  stop = 3 => spec: configs[0].stop: expected a text or a list of texts, received 3
-  system = 3 => spec: configs[0].system: expected a text, received 3
-  system_prompt = "Be brief." => spec: configs[0].system_prompt: unknown key; did you mean "system"?
-  temperature = 2.5 => spec: configs[0].temperature: expected a number <= 2, received 2.5
-  temperature = "0" => spec: configs[0].temperature: expected a number, received "0"
-  temperature = nan => spec: configs[0].temperature: expected a number, received NaN
-  temprature = 0 => spec: configs[0].temprature: unknown key; did you mean "temperature"?
-  timeout_s = 300 => spec: configs[0].timeout_s: unknown key; write timeout_s at the top of the spec, or below [lanes.NAME] for one lane
-  top_k = 40 => spec: configs[0].top_k: unknown key; pass it on as it is: extra_body = { top_k = ... }
+  base_url = "http://127.0.0.1:9/v1" => spec: configs.a.base_url: unknown key; it belongs to a lane: write it below [lanes.NAME]
+  batch = true => spec: configs.a.batch: unknown key; it belongs to a lane: write it below [lanes.NAME]
+  budget_usd = 5 => spec: configs.a.budget_usd: unknown key; write budget_usd at the top of the spec, or below [lanes.NAME] for one lane
+  confidence = true => spec: configs.a.confidence: not supported by this version; ask for it in the prompt
+  solver = "cascade"\nmembers = [{ model = "lab/m" }, { model = "lab/n" }] => spec: configs.a.escalate: expected a table with a model, received nothing
+  extra_body = { headers = { Authorization = "Bearer sk-0123456789" } } => spec: configs.a.extra_body: expected parameters without a key; name the key's variable in api_key_env, received a text that is not shown: it may be a key
+  fallback = ["lab/n"] => spec: configs.a.fallback: unknown key; list the models in their order: solver = "router", models = [...], fail_over = true
+  max_completion_tokens = 100 => spec: configs.a.max_completion_tokens: unknown key; did you mean "max_tokens"?
+  max_concurrency = 4 => spec: configs.a.max_concurrency: unknown key; it belongs to a lane: write it below [lanes.NAME]
+  solver = "cascade"\nmembers = [{ config = "a" }, { model = "lab/m" }]\nescalate = { model = "lab/n" } => spec: configs.a.members[0].model: expected a text, received nothing\nspec: configs.a.members[0].config: unknown key; it is a model here, asked as this config says: model = "lane/model"
+  model = "openai:gpt-4o" => spec: configs.a.model: expected lane/model with a lower-case lane, as in openai/gpt-4o, received "openai:gpt-4o"
+  model = "OpenAI/gpt-5" => spec: configs.a.model: expected lane/model with a lower-case lane, as in openai/gpt-5, received "OpenAI/gpt-5"
+  model = "gpt-5.2" => spec: configs.a.model: expected lane/model, as in openai/gpt-5.2, received "gpt-5.2"
+  => spec: configs.a.model: expected lane/model, as in openai/gpt-5.2, received nothing
+  model = "opnai/gpt-5.2" => spec: configs.a.model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane, or a [lanes.opnai] table with its base_url)
+  solver = "router"\nmodels = ["lab/m"]\nfail_over = true => spec: configs.a.models: expected at least two with fail_over = true, received one
+  models = ["lab/m", "lab/n"] => spec: configs.a.models: expected none with solver = "direct", received one; it is for solver = "router"\nspec: configs.a.model: expected lane/model, as in openai/gpt-5.2, received nothing
+  solver = "router"\nmodels = ["lab/m", "lab/m"]\nfail_over = true => spec: configs.a.models[1]: "lab/m" is models[0] already
+  price = { input = 1, output = 2 } => spec: configs.a.price: unknown key; write it below [prices."lane/model"], for all configs of that model
+  prompt = "Answer." => spec: configs.a.prompt: expected {{question}} or {{messages}}, received a template with neither: every question would be sent the same way
+  prompt = "Q: {question}" => spec: configs.a.prompt: expected {{question}}, received {question}, which is sent as it is; write two braces
+  prompt = "Q: {{input}}" => spec: configs.a.prompt: unknown field {{input}}; did you mean {{question}}? (expected question, messages, choices, tags.NAME or metadata.NAME)
+  prompt = "{{qestion}}" => spec: configs.a.prompt: unknown field {{qestion}}; did you mean {{question}}? (expected question, messages, choices, tags.NAME or metadata.NAME)
+  prompt_file = "p.txt" => spec: configs.a.prompt_file: <folder>/p.txt: no such file
+  reasoning_effort = "maximum" => spec: configs.a.reasoning_effort: expected "none", "minimal", "low", "medium", "high", "xhigh" or "max", received "maximum"
+  replicates = 3 => spec: configs.a.replicates: unknown key; it belongs to the whole benchmark: write it at the top of the spec
+  rpm = 60 => spec: configs.a.rpm: unknown key; it belongs to a lane: write it below [lanes.NAME]
+  solver = "vote"\nmodel = "lab/m" => spec: configs.a.samples: expected how often to ask the model, at least 2, received nothing
+  scorer = { kind = "numeric" } => spec: configs.a.scorer: expected a text, received {"kind":"numeric"}
+  scorer = "regex" => spec: configs.a.scorer: expected the name of a [scorers.NAME] table for "regex", received the kind alone; write [scorers.mine] with kind = "regex" and its parameters, then scorer = "mine"
+  scorer = "exakt" => spec: configs.a.scorer: unknown scorer "exakt"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)
+  scorer = "quality" => spec: configs.a.scorer: unknown scorer "quality" (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)
+  served_model = "pinned" => spec: configs.a.served_model: expected "pin", "warn" or "allow", received "pinned"
+  share_calls = true => spec: configs.a.share_calls: unknown key; it belongs to the whole benchmark: write it at the top of the spec
+  solver = "chain_of_thought" => spec: configs.a.solver: expected one of "direct", "router", "cascade", "vote", received "chain_of_thought"
+  stop = 3 => spec: configs.a.stop: expected a text or a list of texts, received 3
+  system = 3 => spec: configs.a.system: expected a text, received 3
+  system_prompt = "Be brief." => spec: configs.a.system_prompt: unknown key; did you mean "system"?
+  temperature = 2.5 => spec: configs.a.temperature: expected a number <= 2, received 2.5
+  temperature = "0" => spec: configs.a.temperature: expected a number, received "0"
+  temperature = nan => spec: configs.a.temperature: expected a number, received NaN
+  temprature = 0 => spec: configs.a.temprature: unknown key; did you mean "temperature"?
+  timeout_s = 300 => spec: configs.a.timeout_s: unknown key; write timeout_s at the top of the spec, or below [lanes.NAME] for one lane
+  top_k = 40 => spec: configs.a.top_k: unknown key; pass it on as it is: extra_body = { top_k = ... }
   reasoning_effort = high => spec: expected TOML (line 7, column 20: invalid value); texts stand between quotation marks
   temperature = 0\ntemperature = 1 => spec: expected TOML (line 8, column 1: …); it is there already
   select = { start = 1 } => config "a": select leaves no question
-  prompt = "{{question}}"\nprompt_file = "p.txt" => spec: configs[0].prompt_file: expected either prompt or prompt_file, received both
+  prompt = "{{question}}"\nprompt_file = "p.txt" => spec: configs.a.prompt_file: expected either prompt or prompt_file, received both
 `;
 
 const inOtherTables = mistakes((more) => given({ more }))`
@@ -219,8 +219,8 @@ const inAPromptFile = mistakes((prompt) => {
   const { files } = given({ config: 'model = "lab/m"\nprompt_file = "p.txt"' });
   return { files: { ...files, 'p.txt': prompt } };
 })`
-  => spec: configs[0].prompt_file: <folder>/p.txt: expected text, received an empty file
-  {{qestion}} => spec: configs[0].prompt: unknown field {{qestion}}; did you mean {{question}}? (expected question, messages, choices, tags.NAME or metadata.NAME)
+  => spec: configs.a.prompt_file: <folder>/p.txt: expected text, received an empty file
+  {{qestion}} => spec: configs.a.prompt: unknown field {{qestion}}; did you mean {{question}}? (expected question, messages, choices, tags.NAME or metadata.NAME)
 `;
 
 const inFaults = mistakes((faults) => {
@@ -259,8 +259,8 @@ const inTargets = mistakes((input) => {
   const [, scorer = '', rows = ''] = /^(\w+) (.*)$/s.exec(input) ?? [];
   return given({ config: `model = "lab/m"\nscorer = "${scorer}"`, rows: `${rows}\n` });
 })`
-  exact {"id": "q1", "question": "1 + 1?"} => spec: configs[0].scorer: expected questions with a target for the scorer "exact" of config "a", received none; …
-  exact {"question": "1 + 1?", "__expected": "2"} => spec: configs[0].scorer: expected questions with a target for the scorer "exact" of config "a", received none; …, or say in [columns] which column has it, as in target = "__expected"…
+  exact {"id": "q1", "question": "1 + 1?"} => spec: configs.a.scorer: expected questions with a target for the scorer "exact" of config "a", received none; …
+  exact {"question": "1 + 1?", "__expected": "2"} => spec: configs.a.scorer: expected questions with a target for the scorer "exact" of config "a", received none; …, or say in [columns] which column has it, as in target = "__expected"…
   numeric {"question":"1 + 1?","answer":"It is <<1+1=2>>. #### 2"}\n{"question":"2 + 1?","answer":"It is <<2+1=3>>. #### 3"}\n{"question":"3 + 1?","answer":"It is <<3+1=4>>. #### 4"} => config "a": question "q-…": target: expected one number and nothing else, received "It is <<1+1=2>>. #### 2", and no better one in 3 questions; if the file is a copy…
   choice {"id": "q1", "question": "1 + 1?", "choices": ["1", "two"], "target": 9} => config "a": question "q1": target: expected a letter of A to B or a choice's text, received "9"
   choice {"id":"q1","question":"1 + 1?","target":"E","choices":["x","y"]} => config "a": question "q1": target: expected a letter of A to B or a choice's text, received "E"
@@ -290,26 +290,26 @@ const inACommandLine = mistakes((line) => ({ ...given(), argv: wordsOf(line) }))
   doctor nowhere.toml => <folder>/nowhere.toml: no such file
   simulate --replay r.jsonl => <folder>/r.jsonl: no such file
   run --reuse earlier benchmark.toml => missing required argument 'spec' (--reuse takes all names after it: write the spec before it)
-  run => missing required argument 'spec' (as in thrice run benchmark.toml; thrice init writes one to start from)
+  run => missing required argument 'spec' (the file of a benchmark, as in benchmark.toml; thrice init writes one to start from)
   run benchmark.toml --budget-usd $5 => option '--budget-usd <usd>' argument '$5' is invalid. Expected dollars, more than 0 and at most 1000000, as in 12.50, or none.
   run benchmark.toml --configs a, => option '--configs <names>' argument 'a,' is invalid. Expected names separated by commas.
   run benchmark.toml --limit 0 => option '--limit <n>' argument '0' is invalid. Expected a whole number, 1..999999999.
-  run benchmark.toml --limit => option '--limit <n>' argument missing
+  run benchmark.toml --limit => option '--limit <n>' argument missing (thrice run --help shows how it is written)
   run benchmark.toml --parallel -1 => option '--parallel <n>' argument '-1' is invalid. Expected a whole number, 1..10000.
   run benchmark.toml --parallel 10001 => option '--parallel <n>' argument '10001' is invalid. Expected a whole number, 1..10000.
   estimate benchmark.toml --pilot 0 => option '--pilot <n>' argument '0' is invalid. Expected a whole number, 1..100000.
   simulate --port 70000 => option '--port <n>' argument '70000' is invalid. Expected a port, 0..65535.
   run benchmark.toml --replicates 1001 => option '--replicates <n>' argument '1001' is invalid. Expected a whole number, 1..1000.
   run benchmark.toml --replicates x => option '--replicates <n>' argument 'x' is invalid. Expected a whole number, 1..1000.
-  rerun a-r1 => required option '--failed' not specified
+  rerun a-r1 => required option '--failed' not specified (thrice rerun --help shows how it is written)
   summarize a --latest => summarize: expected a group or --latest, received both: "a" and --latest; leave one of them out
-  run benchmark.toml benchmark.toml => too many arguments for 'run'. Expected 1 argument but got 2: benchmark.toml, benchmark.toml.
-  cache clear => unknown command 'cache' (there is none; thrice run --reuse GROUP takes the calls that a group has bought)
-  rum benchmark.toml => unknown command 'rum' (Did you mean run?)
+  run benchmark.toml benchmark.toml => too many arguments for 'run'. Expected 1 argument but got 2: benchmark.toml, benchmark.toml. (thrice run --help shows how it is written)
+  cache clear => unknown command 'cache' (there is none; --reuse takes the calls that a group has bought)
+  rum benchmark.toml => unknown command 'rum' (thrice --help lists all commands)
   sumarize => unknown command 'sumarize' (Did you mean summarize?)
   view => unknown command 'view' (Did you mean summarize?)
   run benchmark.toml --batch => unknown option '--batch' (it is a key of a lane: batch = true below [lanes.NAME])
-  run benchmark.toml --dry-run => unknown option '--dry-run' (thrice estimate SPEC calls nothing; thrice doctor SPEC checks what a run needs)
+  run benchmark.toml --dry-run => unknown option '--dry-run' (thrice estimate SPEC says what it would cost, and calls nothing)
   run benchmark.toml --env-file .env => unknown option '--env-file' (.env of the working folder is read without it)
   run benchmark.toml --max-concurrency 3 => unknown option '--max-concurrency' (Did you mean --parallel?)
   run benchmark.toml --max-cost 5 => unknown option '--max-cost' (Did you mean --budget-usd?)

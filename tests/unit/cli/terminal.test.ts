@@ -37,8 +37,10 @@ describe('plainText', () => {
 
 describe('the terminal of a process', () => {
   /** A copy of this process with its own stdout and stderr; `read` returns what was written to both. */
-  function aHost(): { host: NodeJS.Process; read: () => readonly (string | null)[] } {
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  function aHost(size = {}): { host: NodeJS.Process; read: () => readonly (string | null)[] } {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()].map((stream) =>
+      Object.assign(stream, size),
+    ) as [PassThrough, PassThrough];
     const host = Object.create(process, {
       stdout: { value: stdout },
       stderr: { value: stderr },
@@ -56,6 +58,12 @@ describe('the terminal of a process', () => {
     terminal.draw('\u001b[K');
 
     expect(read()).toEqual(['a \\x1b[2J\n', 'b \\x1b]0;owned\\x07\n\u001b[K']);
+  });
+
+  it('has 80 columns where nobody says how many it has', () => {
+    const { host } = aHost({ isTTY: true, columns: 0, rows: 0 });
+
+    expect(processTerminal(host)).toMatchObject({ columns: 80, printColumns: 80, rows: 24 });
   });
 
   it('prints JSON that parses to the same document', () => {

@@ -66,8 +66,8 @@ describe('the check of a budget', () => {
     ];
 
     expect(check({ ...budget, configs })).toEqual([
-      'configs[1].model: expected a price of the model under a budget, received none; add [prices."lab/x"]',
-      'configs[2].max_tokens: expected a maximum of tokens for an answer under a budget, received none, and none is documented for "m"; set max_tokens',
+      'configs.unpriced.model: expected a price of the model under a budget, received none; add [prices."lab/x"]',
+      'configs.unbounded.max_tokens: expected a maximum of tokens for an answer under a budget, received none, and none is documented for "m"; set max_tokens',
     ]);
   });
 
@@ -81,7 +81,7 @@ describe('the check of a budget', () => {
       (config) => config === 'skipped',
     );
 
-    expect(problems).toEqual([expect.stringMatching(/^configs\[1\]\.model: /)]);
+    expect(problems).toEqual([expect.stringMatching(/^configs\.b\.model: /)]);
   });
 
   it('asks for the price of batches on a lane that has them', () => {
@@ -89,7 +89,7 @@ describe('the check of a budget', () => {
     const known = new Map([['lab/m', { ...price, batch: 0.5 }]]);
 
     expect(check({ lanes, configs: bounded })).toEqual([
-      'configs[0].model: expected a price of the service tier of the model under a budget, received none',
+      'configs.direct.model: expected a price of the service tier of the model under a budget, received none',
     ]);
     expect(check({ lanes, configs: bounded, prices: known })).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe('the check of a budget', () => {
     const roles = [aRole({ step: 'member-1', maxTokens: 100 }), aRole({ step: 'judge' })];
 
     expect(check({ configs: [aConfig({ roles })] })).toEqual([
-      'configs[0].judge.max_tokens: expected a maximum of tokens for an answer under a budget, received none, and none is documented for "m"; set max_tokens',
+      'configs.direct.judge.max_tokens: expected a maximum of tokens for an answer under a budget, received none, and none is documented for "m"; set max_tokens',
     ]);
   });
 
@@ -114,7 +114,7 @@ describe('the check of a budget', () => {
 
   it('names a config with images of unknown size', () => {
     expect(check({ configs: bounded }, ['direct'])).toEqual([
-      'configs[0].model: expected a model under a budget whose tokens per image are documented, received "m" and questions with images; leave such questions out with select, or leave out the budget',
+      'configs.direct.model: expected a model under a budget whose tokens per image are documented, received "m" and questions with images; leave such questions out with select, or leave out the budget',
     ]);
   });
 });

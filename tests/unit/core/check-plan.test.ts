@@ -42,7 +42,7 @@ describe('a plan', () => {
 
     expect(problems).toMatchObject([{ severity, code: 'no-target' }]);
     expect(problems[0]?.message).toContain(
-      'configs[0].scorer: expected questions with a target for the scorer "exact" of config "a", received none',
+      'configs.a.scorer: expected questions with a target for the scorer "exact" of config "a", received none',
     );
   });
 
@@ -98,7 +98,7 @@ describe('a plan', () => {
 
     expect(problems).toMatchObject([{ severity: 'warning', code: 'equal-configs' }]);
     expect(problems[0]?.message).toContain(
-      'configs[2]: expected a config that differs from the others, received "c", which asks and scores the same as configs[0] "a"',
+      'configs.c: expected a config that differs from the others, received one that asks and scores the same as configs.a',
     );
   });
 
@@ -141,7 +141,7 @@ describe('a template', () => {
     expect(() =>
       resolveBenchmark(parseSpec({ questions: 'q.jsonl', configs }, 'demo.toml'), 'demo.toml'),
     ).toThrow(
-      'demo.toml: configs[0].prompt: expected {{question}} or {{messages}}, received a template with neither',
+      'demo.toml: configs.a.prompt: expected {{question}} or {{messages}}, received a template with neither',
     );
   });
 

@@ -31,16 +31,16 @@ function problemsOf(config: Fields, lanes: Fields = {}): readonly string[] {
 
 describe('a parameter that the model refuses for all questions', () => {
   it.each<[string, Fields, string]>([
-    ['openai/o3', { temperature: 0 }, 'configs[0].temperature: expected 1 for o3'],
-    ['openai/o4-mini', { top_p: 0.5 }, 'configs[0].top_p: expected 1'],
+    ['openai/o3', { temperature: 0 }, 'configs.a.temperature: expected 1 for o3'],
+    ['openai/o4-mini', { top_p: 0.5 }, 'configs.a.top_p: expected 1'],
     ['openai/o3', { reasoning_effort: 'minimal' }, 'expected low or medium or high for o3'],
-    ['openai/gpt-5-mini-2025-08-07', { temperature: 0.2 }, 'configs[0].temperature: expected 1'],
+    ['openai/gpt-5-mini-2025-08-07', { temperature: 0.2 }, 'configs.a.temperature: expected 1'],
     ['openai/gpt-5.1', { reasoning_effort: 'minimal' }, 'expected none or low or medium or high'],
-    ['openai/gpt-5.2', { temperature: 0, reasoning_effort: 'high' }, 'configs[0].temperature'],
-    ['anthropic/claude-opus-4-7', { temperature: 0 }, 'configs[0].temperature: expected none'],
-    ['anthropic/claude-sonnet-5-5', { top_p: 1 }, 'configs[0].top_p: expected none'],
-    ['kimi/kimi-k2.6', { temperature: 0 }, 'configs[0].temperature: expected 1 or 0.6'],
-    ['kimi/kimi-k2.5', { top_p: 1 }, 'configs[0].top_p: expected 0.95'],
+    ['openai/gpt-5.2', { temperature: 0, reasoning_effort: 'high' }, 'configs.a.temperature'],
+    ['anthropic/claude-opus-4-7', { temperature: 0 }, 'configs.a.temperature: expected none'],
+    ['anthropic/claude-sonnet-5-5', { top_p: 1 }, 'configs.a.top_p: expected none'],
+    ['kimi/kimi-k2.6', { temperature: 0 }, 'configs.a.temperature: expected 1 or 0.6'],
+    ['kimi/kimi-k2.5', { top_p: 1 }, 'configs.a.top_p: expected 0.95'],
     ['grok/grok-4.20-reasoning', { reasoning_effort: 'low' }, 'reasoning_effort: expected none'],
     ['grok/grok-4.3', { reasoning_effort: 'xhigh' }, 'expected none or low or medium or high'],
   ])('is worth a warning: %s with %j', (model, parameters, expected) => {
@@ -51,7 +51,7 @@ describe('a parameter that the model refuses for all questions', () => {
   });
 
   it.each<[string, Fields, string]>([
-    ['anthropic/claude-opus-4-1', { seed: 7 }, 'configs[0].seed: expected none'],
+    ['anthropic/claude-opus-4-1', { seed: 7 }, 'configs.a.seed: expected none'],
     ['anthropic/claude-opus-4-5', { reasoning_effort: 'none' }, 'expected low or medium or high'],
   ])('is an error where the protocol cannot say it: %s with %j', (model, parameters, expected) => {
     const problems = problemsOf({ model, ...parameters });
@@ -84,7 +84,7 @@ describe('a lane with batches', () => {
   ])('is asked for nothing that a batch cannot have: %j', (parameters, expected) => {
     const problems = problemsOf({ model: 'lab/m', ...parameters }, lanes);
 
-    expect(problems).toEqual([expect.stringContaining(`error: configs[0].${expected}`)]);
+    expect(problems).toEqual([expect.stringContaining(`error: configs.a.${expected}`)]);
   });
 
   it('shares no calls', () => {
@@ -144,7 +144,7 @@ describe('background mode', () => {
       'extra_body.background: expected background = true beside it instead',
     ],
   ])('%s is an error of the spec', (_, parts, ofLanes, expected) => {
-    expect(problemsOf({ ...config, ...parts }, ofLanes)).toEqual([`error: configs[0].${expected}`]);
+    expect(problemsOf({ ...config, ...parts }, ofLanes)).toEqual([`error: configs.a.${expected}`]);
   });
 
   it('in the extra body over another protocol is left to the server', () => {

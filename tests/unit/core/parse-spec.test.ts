@@ -148,17 +148,17 @@ describe('a spec', () => {
     [
       'a model without its lane',
       { ...minimal, configs: [{ ...config, model: 'gpt-5.2' }] },
-      'configs[0].model: expected lane/model, as in openai/gpt-5.2, received "gpt-5.2"',
+      'configs.a.model: expected lane/model, as in openai/gpt-5.2, received "gpt-5.2"',
     ],
     [
       'another solver',
       { ...minimal, configs: [config, { ...config, solver: 'orchestrator' }] },
-      'configs[1].solver: expected one of "direct", "router", "cascade", "vote", received "orchestrator"',
+      'configs.a.solver: expected one of "direct", "router", "cascade", "vote", received "orchestrator"',
     ],
     [
       'a text instead of a boolean',
       { ...minimal, configs: [{ ...config, stream: 'yes' }] },
-      'configs[0].stream: expected true or false, received "yes"',
+      'configs.a.stream: expected true or false, received "yes"',
     ],
     [
       'a long text in the wrong place',
@@ -178,7 +178,7 @@ describe('a spec', () => {
     [
       'in a config',
       { ...minimal, configs: [{ ...config, max_token: 5 }] },
-      'configs[0].max_token: unknown key; did you mean "max_tokens"?',
+      'configs.a.max_token: unknown key; did you mean "max_tokens"?',
     ],
     [
       'in a lane',
@@ -208,7 +208,7 @@ describe('a spec', () => {
     [
       'confidence',
       { ...minimal, configs: [{ ...config, confidence: true }] },
-      'configs[0].confidence: not supported by this version; ask for it in the prompt',
+      'configs.a.confidence: not supported by this version; ask for it in the prompt',
     ],
   ])('is rejected for %s, which this version does not support', (_, document, problem) => {
     expect(problemsOf(document)).toEqual([problem]);

@@ -235,32 +235,32 @@ describe('a resolved benchmark', () => {
     [
       'an unknown lane',
       { configs: [{ name: 'a', model: 'opnai/x' }] },
-      'configs[0].model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane, or a [lanes.opnai] table with its base_url)',
+      'configs.a.model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane, or a [lanes.opnai] table with its base_url)',
     ],
     [
       'an unknown scorer',
       { configs: [{ name: 'a', model: 'openai/x', scorer: 'exac' }] },
-      'configs[0].scorer: unknown scorer "exac"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)',
+      'configs.a.scorer: unknown scorer "exac"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)',
     ],
     [
       'a scorer that needs a table of its own',
       { configs: [{ name: 'a', model: 'openai/x', scorer: 'regex' }] },
-      'configs[0].scorer: expected the name of a [scorers.NAME] table for "regex", received the kind alone; write [scorers.mine] with kind = "regex" and its parameters, then scorer = "mine"',
+      'configs.a.scorer: expected the name of a [scorers.NAME] table for "regex", received the kind alone; write [scorers.mine] with kind = "regex" and its parameters, then scorer = "mine"',
     ],
     [
       'a scorer named like a property of every object',
       { configs: [{ name: 'a', model: 'openai/x', scorer: 'constructor' }] },
-      'configs[0].scorer: unknown scorer "constructor" (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)',
+      'configs.a.scorer: unknown scorer "constructor" (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)',
     ],
     [
       'a prompt given twice',
       { configs: [{ name: 'a', model: 'openai/x', prompt: '{{question}}', prompt_file: 'p.txt' }] },
-      'configs[0].prompt_file: expected either prompt or prompt_file, received both',
+      'configs.a.prompt_file: expected either prompt or prompt_file, received both',
     ],
     [
       'a field that no question has',
       { configs: [{ name: 'a', model: 'openai/x', prompt: '{{qestion}}' }] },
-      'configs[0].prompt: unknown field {{qestion}}; did you mean {{question}}? (expected question, messages, choices, tags.NAME or metadata.NAME)',
+      'configs.a.prompt: unknown field {{qestion}}; did you mean {{question}}? (expected question, messages, choices, tags.NAME or metadata.NAME)',
     ],
     [
       'a lane without an endpoint',

@@ -167,12 +167,12 @@ describe('the roles of a config', () => {
       'weights: expected 3, one for each member, received 2',
     ],
   ])('are refused for %s', (_, config, problem) => {
-    expect(problemsOf(config)).toContain(`configs[0].${problem}`);
+    expect(problemsOf(config)).toContain(`configs.x.${problem}`);
   });
 
   it('are refused for agreement by syntax trees, with what there is instead', () => {
     expect(() => specOf({ solver: 'cascade', members, escalate, agreement: 'ast' })).toThrow(
-      'configs[0].agreement: expected "text", "scorer", "code" (the text of code blocks; their syntax is not parsed), "judge" or "oracle", received "ast"',
+      'configs.x.agreement: expected "text", "scorer", "code" (the text of code blocks; their syntax is not parsed), "judge" or "oracle", received "ast"',
     );
   });
 });

@@ -112,7 +112,7 @@ describe('an added scorer', () => {
     const spec = parseSpec(specOf({ kind: 'exact' }, 'prefx'), 'demo.toml', schema);
 
     expect(() => resolveBenchmark(spec, 'demo.toml', registry)).toThrow(
-      'configs[0].scorer: unknown scorer "prefx"; did you mean "prefix"? (expected exact, choice, includes, bbh, numeric, prefix, q, or the name of a [scorers.NAME] table)',
+      'configs.a.scorer: unknown scorer "prefx"; did you mean "prefix"? (expected exact, choice, includes, bbh, numeric, prefix, q, or the name of a [scorers.NAME] table)',
     );
   });
 });
@@ -136,7 +136,7 @@ describe('a stored group', () => {
     });
 
     const known = '(expected exact, choice, includes, bbh, numeric, regex)';
-    expect(resolving).toThrow(`configs[0].scorer: unknown scorer kind "prefix" ${known}`);
+    expect(resolving).toThrow(`configs.a.scorer: unknown scorer kind "prefix" ${known}`);
     await expect(grading).rejects.toMatchObject({
       code: 'unsupported',
       message: `unknown scorer kind "prefix" ${known}`,

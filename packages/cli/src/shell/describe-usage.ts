@@ -1,83 +1,157 @@
-/** Our commands by the names that other tools have for them. */
-const COMMANDS: ReadonlyMap<string, string> = new Map([
-  ['eval', 'run'],
-  ['evaluate', 'run'],
-  ['test', 'run'],
-  ['start', 'run'],
-  ['list', 'ls'],
-  ['results', 'summarize'],
-  ['export', 'summarize --csv'],
-  ['view', 'summarize'],
-  ['stop', 'cancel'],
-  ['kill', 'cancel'],
-  ['rm', 'delete'],
-  ['remove', 'delete'],
-  ['retry', 'rerun'],
-  ['continue', 'resume'],
-  ['check', 'doctor'],
-  ['validate', 'doctor'],
+/** Commands that call models or send cells to those that do: never suggested, since a hurried reader types what is. */
+const SPENDING: ReadonlySet<string> = new Set([
+  'run',
+  'resume',
+  'rerun',
+  'work',
+  'doctor',
+  'replay',
 ]);
+
+/** Our commands by the names that other tools have for them, or that somebody guesses. */
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  ls: ['list', 'history', 'groups', 'runs'],
+  summarize: ['results', 'report', 'view', 'summary', 'scores', 'score', 'table', 'compare'],
+  'summarize --csv': ['csv', 'to-csv'],
+  show: ['answers', 'answer', 'inspect', 'cell', 'log', 'cat'],
+  'show GROUP --wrong': ['wrong', 'mistakes'],
+  'show GROUP --unparsed': ['unparsed'],
+  status: ['progress', 'errors', 'failures', 'failed', 'logs', 'info', 'ps'],
+  'status --watch': ['watch', 'tail', 'follow', 'attach'],
+  cancel: ['stop', 'kill', 'abort', 'pause', 'halt'],
+  delete: ['rm', 'remove', 'clean', 'purge', 'prune'],
+  rescore: ['grade', 'regrade', 'rejudge'],
+  'estimate SPEC': ['cost', 'costs', 'price', 'prices', 'plan', 'check', 'validate', 'lint'],
+  init: ['new', 'create', 'scaffold', 'setup', 'quickstart', 'example', 'examples', 'generate'],
+  schema: ['keys', 'config', 'configs', 'scorers', 'solvers', 'models', 'providers', 'lanes'],
+  simulate: ['serve', 'server', 'mock', 'simulator'],
+  '--version': ['version', 'versions'],
+};
 /** Our options by the names that other tools have for them. */
-const OPTIONS: ReadonlyMap<string, string> = new Map([
-  ['--concurrency', '--parallel'],
-  ['--max-concurrency', '--parallel'],
-  ['--max-connections', '--parallel'],
-  ['--workers', '--parallel'],
-  ['-j', '--parallel'],
-  ['--repeat', '--replicates'],
-  ['--epochs', '--replicates'],
-  ['--filter-first-n', '--limit'],
-  ['--max-samples', '--limit'],
-  ['--model', '--configs'],
-  ['--models', '--configs'],
-  ['--budget', '--budget-usd'],
-  ['--max-cost', '--budget-usd'],
-  ['--cost-limit', '--budget-usd'],
-  ['--wait', '--wait-for-quota'],
-]);
+const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  '--parallel': [
+    ...['--concurrency', '--max-concurrency', '--max-connections', '--max-samples', '--workers'],
+    ...['--num-workers', '--num-concurrent', '--threads', '--jobs', '-j'],
+  ],
+  '--replicates': ['--repeat', '--repeats', '--epochs', '--samples', '--trials', '--runs'],
+  '--limit': [
+    ...['--filter-first-n', '--num-samples', '--num-examples', '--max-examples', '--first'],
+    ...['--head', '--n', '-n'],
+  ],
+  '--configs': ['--model', '--models', '-m', '--only', '--providers', '--filter-providers'],
+  '--budget-usd': ['--budget', '--max-cost', '--cost-limit', '--max-spend'],
+  '--wait-for-quota': ['--wait'],
+  '--label': ['--name', '--tag', '--id', '--description'],
+  '--dir': ['--folder', '--log-dir', '--results-dir', '--output-dir', '--out-dir'],
+  '--detach': ['--background', '--daemon', '-d'],
+  '--md': ['--markdown'],
+  '--yes': ['--force', '-f', '-y'],
+  '--version': ['-v'],
+};
 
 const WEBHOOK =
   'write it into the spec: [notify] with webhook_env, the name of the variable that has the URL';
+const REDIRECT = 'redirect it, as in thrice summarize --csv > results.csv';
+const OF_CONFIG = 'it is a key of a config: write it below [[configs]]';
+const CONTINUE = 'thrice status says what is left, and the command that continues it';
+const KEYS =
+  'keys are read from the shell or from ./.env, under the name that api_key_env has in the spec';
+const NO_PAGE = 'there is no page; thrice summarize prints the table';
+const ESTIMATE = 'thrice estimate SPEC says what it would cost, and calls nothing';
 
 /** What to do where no name of ours stands for that of another tool. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  ['cache', 'there is none; thrice run --reuse GROUP takes the calls that a group has bought'],
-  [
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  'there is none; --reuse takes the calls that a group has bought': ['cache'],
+  'there is no cache; only --reuse and share_calls = true take calls that are bought already': [
     '--no-cache',
-    'there is no cache; only --reuse and share_calls = true take calls that are bought already',
+    '--cache',
   ],
-  ['--pilot', 'it is an option of thrice estimate SPEC'],
-  ['--dry-run', 'thrice estimate SPEC calls nothing; thrice doctor SPEC checks what a run needs'],
-  ['--batch', 'it is a key of a lane: batch = true below [lanes.NAME]'],
-  ['--env-file', '.env of the working folder is read without it'],
-  ['--notify', WEBHOOK],
-  ['--webhook', WEBHOOK],
-  ['--output', 'redirect it, as in thrice summarize --csv > results.csv'],
-  ['-o', 'redirect it, as in thrice summarize --csv > results.csv'],
-]);
+  'it is an option of thrice estimate SPEC': ['--pilot'],
+  [ESTIMATE]: ['--dry-run', '--dry', 'eval', 'evaluate', 'test', 'bench', 'benchmark', 'start'],
+  [CONTINUE]: ['retry', 'continue', 'restart', 'redo', '--resume', '--continue', '--retry'],
+  [KEYS]: ['--api-key', '--key', '--token', 'login', 'auth', 'key'],
+  [NO_PAGE]: ['web', 'ui', 'open', 'dashboard', 'gui', 'html', '--html', '--open'],
+  'it is a key of a lane: batch = true below [lanes.NAME]': ['--batch'],
+  'it is a key of a lane: base_url = "..." below [lanes.NAME]': ['--base-url', '--api-base'],
+  'it is a key of a lane: rpm = 60 below [lanes.NAME]': ['--rpm', '--rate-limit'],
+  'write it at the top of the spec: timeout_s = 300': ['--timeout'],
+  'write it at the top of the spec: max_attempts = 5': ['--retries', '--max-retries'],
+  'write it into the spec: questions = "FILE"': ['--questions', '--dataset', '--data', '--tasks'],
+  'the spec is the first argument': ['--config', '--spec', '-c'],
+  [OF_CONFIG]: ['--temperature', '--max-tokens', '--system', '--prompt', '--scorer', '--seed'],
+  '.env of the working folder is read without it': ['--env-file', '--env'],
+  [WEBHOOK]: ['--notify', '--webhook'],
+  [REDIRECT]: ['--output', '--out', '--output-path', '-o'],
+  'summarize prints Markdown with --md, CSV with --csv, JSON with --json': ['--format'],
+  'progress goes to stderr: 2>/dev/null hides it': ['--quiet', '-q', '--silent', '--no-progress'],
+  'thrice show RUN CONFIG ID prints everything about one cell': ['--verbose', '--debug'],
+  'NO_COLOR=1 before the command': ['--no-color', '--no-colors'],
+};
 
 /** Where the values of arguments come from. */
-const ARGUMENTS: ReadonlyMap<string, string> = new Map([
-  ['spec', 'as in thrice run benchmark.toml; thrice init writes one to start from'],
-  ['group', 'thrice ls lists all groups'],
-  ['run', 'thrice ls lists all groups; their runs end in -r1, -r2, ...'],
-  ['shell', 'bash, zsh or fish'],
-]);
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  spec: 'the file of a benchmark, as in benchmark.toml; thrice init writes one to start from',
+  group: 'thrice ls lists all groups',
+  run: 'thrice ls lists all groups; their runs end in -r1, -r2, ...',
+  shell: 'bash, zsh or fish',
+};
+
+/** A command line that commander refuses. */
+interface RefusedLine {
+  readonly argv: readonly string[];
+  /** The options of its command, as in `--limit`. */
+  readonly options: readonly string[];
+}
 
 /** Adds to commander's message about a command line what is meant or missing, or where to look. */
-export function describeUsage(message: string, argv: readonly string[] = []): string {
-  const [, argument = ''] = /missing required argument '([^']+)/.exec(message) ?? [];
-  const source =
-    argument === 'spec' && argv.includes('--reuse')
-      ? '--reuse takes all names after it: write the spec before it'
-      : ARGUMENTS.get(argument);
-  if (source !== undefined) return `${message.trimEnd()}\n(${source})\n`;
-  const [, kind, name = ''] = /unknown (command|option) '([^'=]+)/.exec(message) ?? [];
-  if (kind === undefined) return message;
-  const elsewhere = ELSEWHERE.get(name);
-  if (elsewhere !== undefined) return `${message.split('\n')[0] ?? ''}\n(${elsewhere})\n`;
-  if (message.includes('Did you mean')) return message;
-  const meant = (kind === 'command' ? COMMANDS : OPTIONS).get(name);
-  const hint = meant === undefined ? 'see --help' : `Did you mean ${meant}?`;
-  return `${message.trimEnd()}\n(${hint})\n`;
+export function describeUsage(message: string, line: RefusedLine): string {
+  const [problem = ''] = message.trimEnd().split('\n');
+  const hint = hintAt(problem, message, line);
+  return hint === undefined ? problem : `${problem}\n(${hint})`;
+}
+
+function hintAt(problem: string, message: string, line: RefusedLine): string | undefined {
+  const { argv } = line;
+  const [, argument = ''] = /missing required argument '([^']+)/.exec(problem) ?? [];
+  if (argument === 'spec' && argv.includes('--reuse'))
+    return '--reuse takes all names after it: write the spec before it';
+  if (argument !== '') return ARGUMENTS[argument];
+  const [, kind, name = ''] = /unknown (command|option) '([^'=]+)/.exec(problem) ?? [];
+  if (kind === undefined) return seeHelp(problem, argv);
+  const elsewhere = nameFor(name, ELSEWHERE);
+  if (elsewhere !== undefined) return elsewhere;
+  const option = nameFor(name, OPTIONS);
+  const known =
+    kind === 'command' ? nameFor(name, COMMANDS) : line.options.find((own) => own === option);
+  const meant = known ?? similarName(message);
+  if (meant !== undefined) return `Did you mean ${meant}?`;
+  if (kind === 'option') return `thrice ${commandOf(argv)}--help lists all options`;
+  return `thrice ${argv[0] === 'dlq' ? 'dlq ' : ''}--help lists all commands`;
+}
+
+function nameFor(
+  name: string,
+  table: Readonly<Record<string, readonly string[]>>,
+): string | undefined {
+  return Object.entries(table).find(([, others]) => others.includes(name))?.[0];
+}
+
+/** The first of the similar names that commander has found which does not spend. */
+function similarName(message: string): string | undefined {
+  const [, names = ''] = /\(Did you mean (?:one of )?(.*)\?\)/.exec(message) ?? [];
+  return names.split(', ').find((name) => name !== '' && !SPENDING.has(name));
+}
+
+/** Where the options and arguments of a command are listed, for a message that does not say what to write. */
+function seeHelp(problem: string, argv: readonly string[]): string | undefined {
+  const isVague = /too many arguments|argument missing|not specified/.test(problem);
+  return isVague ? `thrice ${commandOf(argv)}--help shows how it is written` : undefined;
+}
+
+/** The name of the command on a command line, with a space; empty without one. */
+function commandOf(argv: readonly string[]): string {
+  const words = argv.filter((word) => /^[a-z]+$/.test(word));
+  const [first = '', second = ''] = words;
+  if (first === '') return '';
+  return first === 'dlq' && second !== '' ? `${first} ${second} ` : `${first} `;
 }

@@ -36,6 +36,9 @@ export interface Terminal {
   readonly descriptorLimit: number | undefined;
 }
 
+/** Where a terminal does not know its width: a serial line, or that of a tool, says 0. */
+const DEFAULT_COLUMNS = 80;
+
 /** Returns the terminal of a process. */
 export function processTerminal(host: NodeJS.Process): Terminal {
   const environment = withEnvFile(host.env, host.cwd(), (reason) => {
@@ -59,14 +62,14 @@ export function processTerminal(host: NodeJS.Process): Terminal {
       return await readLine(host.stdin);
     },
     get printColumns() {
-      return host.stdout.isTTY ? host.stdout.columns : undefined;
+      return host.stdout.isTTY ? host.stdout.columns || DEFAULT_COLUMNS : undefined;
     },
     isInteractive: host.stderr.isTTY && host.env['TERM'] !== 'dumb',
     get columns() {
-      return host.stderr.columns ?? 80;
+      return host.stderr.columns || DEFAULT_COLUMNS;
     },
     get rows() {
-      return host.stderr.rows ?? 24;
+      return host.stderr.rows || 24;
     },
     environment,
     workingFolder: host.cwd(),

@@ -4,6 +4,7 @@ import {
   invalidSpec,
   parseSpec,
   type SourceFile,
+  showConfig,
   suggestName,
   ThriceError,
   toThriceError,
@@ -93,7 +94,7 @@ async function inlinePrompts(
   };
   const configs = await Promise.all(
     spec.configs.map(async (config, index) => {
-      const place = `configs[${index}]`;
+      const place = showConfig(config.name, index);
       const { members, judge, escalate } = config;
       const ofMembers = members?.map(
         async (member, number) => await inline(member, `${place}.members[${number}]`),

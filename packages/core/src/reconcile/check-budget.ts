@@ -4,6 +4,7 @@ import { capsOf } from '../domain/budget.ts';
 import { type BoundedRequest, boundCall } from '../pricing/bound-call.ts';
 import { billedTierOf } from '../pricing/price-usage.ts';
 import { requestOf } from '../solvers/request-of.ts';
+import { showConfig } from '../spec/describe-issues.ts';
 import type { CheckedQuestions } from '../spec/questions/check-questions.ts';
 
 /**
@@ -21,7 +22,7 @@ export function checkBudget(
   return benchmark.configs.flatMap((config, index) =>
     isSkipped(config.name)
       ? []
-      : configProblems(config, `configs[${index}]`, { benchmark, imageConfigs }),
+      : configProblems(config, showConfig(config.name, index), { benchmark, imageConfigs }),
   );
 }
 

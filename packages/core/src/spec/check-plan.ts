@@ -2,6 +2,7 @@ import type { Benchmark, Config } from '../domain/benchmark.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { windowProblems } from './check-windows.ts';
+import { showConfig } from './describe-issues.ts';
 import { foreignKeys } from './key-origins.ts';
 import { nearestName } from './nearest-name.ts';
 import type { PlanProblem } from './plan-problem.ts';
@@ -88,7 +89,7 @@ function refusedParameters(
   return [...new Set(problems)].map((problem) => ({
     severity: 'warning',
     code: 'refused-parameter',
-    message: `configs[${index}].${problem}; leave it out, or see with "thrice doctor"`,
+    message: `${showConfig(config.name, index)}.${problem}; leave it out, unless the model takes it`,
   }));
 }
 
@@ -103,7 +104,7 @@ function targetProblems(
     {
       severity: isNamed ? 'error' : 'warning',
       code: 'no-target',
-      message: `configs[${index}].scorer: expected questions with a target for the scorer "${scorer.kind}" of config "${name}", received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions${describeColumns(checked)}${isNamed ? ', or leave the scorer out to collect answers only' : ''}`,
+      message: `${showConfig(name, index)}.scorer: expected questions with a target for the scorer "${scorer.kind}" of config "${name}", received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions${describeColumns(checked)}${isNamed ? ', or leave the scorer out to collect answers only' : ''}`,
     },
   ];
 }
@@ -129,7 +130,7 @@ function twinProblems(
     {
       severity: 'warning',
       code: 'equal-configs',
-      message: `configs[${index}]: expected a config that differs from the others, received "${config.name}", which asks and scores the same as configs[${earlier}] "${configs[earlier]?.name ?? ''}"; remove one, or set replicates to repeat a config`,
+      message: `${showConfig(config.name, index)}: expected a config that differs from the others, received one that asks and scores the same as ${showConfig(configs[earlier]?.name, earlier)}; remove one, or set replicates to repeat a config`,
     },
   ];
 }

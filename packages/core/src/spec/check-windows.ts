@@ -1,6 +1,7 @@
 import { type Benchmark, type Config, isJudge, type Role } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { type ContextWindow, contextWindowOf } from './context-windows.ts';
+import { showConfig } from './describe-issues.ts';
 import type { PlanProblem } from './plan-problem.ts';
 import type { LongestPrompt } from './questions/check-config.ts';
 import type { CheckedQuestions } from './questions/check-questions.ts';
@@ -36,21 +37,23 @@ export function windowProblems(
   if (longest === undefined) return [];
   // A judge is asked about answers, whose length nobody knows yet.
   const asked = roles.filter((role) => !isJudge(role));
+  const place = showConfig(name, index);
   const byModel = new Map(asked.map((role) => [modelRefOf(role), role]));
   return [...byModel.values()].flatMap((role) =>
-    windowProblem({ model: role.model, window: windowOf(role), index, longest }),
+    windowProblem({ model: role.model, window: windowOf(role), place, longest }),
   );
 }
 
 function windowProblem({
   model,
   window,
-  index,
+  place,
   longest,
 }: {
   readonly model: string;
   readonly window: ContextWindow | undefined;
-  readonly index: number;
+  /** That of the config. */
+  readonly place: string;
   readonly longest: LongestPrompt;
 }): readonly PlanProblem[] {
   if (window === undefined) return [];
@@ -60,7 +63,7 @@ function windowProblem({
     {
       severity: tokens > FAR_OVER * window.tokens ? 'error' : 'warning',
       code: 'long-prompt',
-      message: `configs[${index}].model: expected prompts within the ${window.tokens} tokens of "${model}" (${window.source}), received one of about ${tokens} (an estimate: ${longest.chars} characters, ${CHARS_PER_TOKEN} a token) for question "${longest.id}"; shorten it, or leave such questions out with select`,
+      message: `${place}.model: expected prompts within the ${window.tokens} tokens of "${model}" (${window.source}), received one of about ${tokens} (an estimate: ${longest.chars} characters, ${CHARS_PER_TOKEN} a token) for question "${longest.id}"; shorten it, or leave such questions out with select`,
     },
   ];
 }

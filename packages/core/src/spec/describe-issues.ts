@@ -31,6 +31,22 @@ export function showPath(path: readonly PropertyKey[]): string {
   }, '');
 }
 
+/** Renders the place of a config: by its name, which a reader can find, or by its number without one. */
+export function showConfig(name: unknown, index: number): string {
+  const isName = typeof name === 'string' && /^[\w.-]{1,64}$/.test(name);
+  return showPath(['configs', isName ? name : index]);
+}
+
+/** Renders a place in a spec, as in `configs.small.model`. */
+function showPlace(document: unknown, path: readonly PropertyKey[]): string {
+  const [table, index, ...others] = path;
+  if (table !== 'configs' || typeof index !== 'number' || others.includes('name'))
+    return showPath(path);
+  return [showConfig(valueAt(document, [table, index, 'name']), index), showPath(others)]
+    .filter((part) => part !== '')
+    .join('.');
+}
+
 /**
  * Describes the problems of a document, one per line: where, expected, received, nearest known key.
  *
@@ -61,14 +77,14 @@ function describeIssue(
   const meant = issuesOfMeant(issue);
   if (meant !== undefined)
     return meant.flatMap((inner) => describeIssue(inner, schema, document, suggestKey));
-  const where = issue.path.length === 0 ? 'the document' : showPath(issue.path);
+  const where = issue.path.length === 0 ? 'the document' : showPlace(document, issue.path);
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => {
         const known = knownKeys(schema, document, issue.path);
         const configKeys = knownKeys(schema, document, ['configs', 0]);
         const hint = suggestKey(key, { path: issue.path, known, configKeys });
-        return `${showPath([...issue.path, key])}: unknown key${hint}`;
+        return `${showPlace(document, [...issue.path, key])}: unknown key${hint}`;
       });
     case 'invalid_key':
       return [`${where}: ${issue.issues.map((inner) => inner.message).join('; ')}`];

@@ -4,6 +4,7 @@ import { laneOf } from '../domain/breaker.ts';
 import { type KeyStates, namedModelsOf, placedModelsOf } from '../domain/config-models.ts';
 import { describeUnknownKind, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
 import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
+import { showConfig } from './describe-issues.ts';
 import { foreignOrigins } from './key-origins.ts';
 import { suggestName } from './nearest-name.ts';
 import { invalidSpec } from './parse-spec.ts';
@@ -38,14 +39,16 @@ export function resolveBenchmark(
   const problems: string[] = [];
   const lanes = new Map<string, Lane>();
   const configs = spec.configs.map((config, index) => {
+    const isTwin = spec.configs.findIndex(({ name }) => name === config.name) < index;
+    const place = showConfig(isTwin ? undefined : config.name, index);
     const found = configProblems(spec, config, index, scorers);
-    problems.push(...found.map((problem) => `configs[${index}].${problem}`));
+    problems.push(...found.map((problem) => `${place}.${problem}`));
     for (const model of namedModelsOf(config)) {
       lanes.set(laneOf(model), resolveLane(spec, laneOf(model)));
     }
     const roles = resolveRoles(config, keys);
     // A group that was planned stays readable, whatever the rules are by now.
-    if (scorers !== undefined) problems.push(...unsayable(roles, index, lanes));
+    if (scorers !== undefined) problems.push(...unsayable(roles, place, lanes));
     return resolveConfig(spec, config, roles, keys);
   });
   for (const [name, lane] of Object.entries(spec.lanes)) {
@@ -109,13 +112,13 @@ function scorerNameOf({ scorer = 'exact' }: ConfigSpec): string {
 /** What the protocols of the lanes have no field for. */
 function unsayable(
   roles: readonly PlacedRole[],
-  index: number,
+  config: string,
   lanes: ReadonlyMap<string, Lane>,
 ): string[] {
   const problems = roles.flatMap(({ path, ...role }) => {
     const lane = lanes.get(role.lane);
     if (lane === undefined) return [];
-    const place = path === '' ? `configs[${index}]` : `configs[${index}].${path}`;
+    const place = path === '' ? config : `${config}.${path}`;
     return protocolProblems(lane, role.model, role).map((problem) => `${place}.${problem}`);
   });
   return [...new Set(problems)];
