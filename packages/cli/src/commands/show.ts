@@ -24,7 +24,7 @@ import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';
-import { type ShowOptions, showUnparsed } from './show-unparsed.ts';
+import { type ShowOptions, showUnparsed } from './show-cells.ts';
 
 /** `thrice show`: prints one cell, or with `--unparsed` the answers that could not be read. */
 export async function show(

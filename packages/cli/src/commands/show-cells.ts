@@ -3,7 +3,7 @@ import { countOf, isPlanned, readRows, withCurrentGrading } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
-import { renderUnparsed, unparsedToJson } from '../render/unparsed-view.ts';
+import { renderUnparsed, unparsedToJson } from '../render/cells-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';

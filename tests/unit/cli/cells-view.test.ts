@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { renderUnparsed } from '../../../packages/cli/src/render/unparsed-view.ts';
+import { renderUnparsed } from '../../../packages/cli/src/render/cells-view.ts';
 import { aCellRow } from '../../support/builders.ts';
 
 describe('an unparsed cell', () => {
