@@ -197,7 +197,7 @@ describe('thrice show', () => {
   });
 });
 
-describe('thrice show --unparsed', () => {
+describe('thrice show without a question', () => {
   /** Config a is read by `includes`; config b asks for a number, of which one answer has none. */
   const unparsed = async (url: string) =>
     await temporaryFolder(
@@ -232,6 +232,29 @@ describe('thrice show --unparsed', () => {
     expect(ofConfig).toBe(lines('0 of 4 cells unparsed, each with score 0'));
   });
 
+  it('lists all cells, and those with a wrong answer', async () => {
+    await using simulator = await startSimulator(wordlessAnswer);
+    await using folder = await unparsed(simulator.url);
+    await call(folder, 'run', 'benchmark.toml', '--label', 'trial', '--replicates', '1');
+
+    const all = await call(folder, 'show', 'trial', 'b');
+    const wrong = await call(folder, 'show', 'trial', '--wrong');
+
+    expect(all.stdout).toMatchInlineSnapshot(`
+      "trial-<time>-r1 b q1: unparsed (no-number), score 0, target "42"
+      trial-<time>-r1 b q2: scored, score 1, answer "42", target "42"
+      2 cells
+      "
+    `);
+    expect(wrong.stdout).toMatchInlineSnapshot(`
+      "── trial-<time>-r1 a q1: scored, score 0, answer "I do not know.\\u001b[J", target "42" ──
+      I do not know.\\x1b[J
+
+      1 of 4 cells scored below 1
+      "
+    `);
+  });
+
   it('prints them as JSON, for one run', async () => {
     await using simulator = await startSimulator(wordlessAnswer);
     await using folder = await unparsed(simulator.url);
@@ -250,6 +273,9 @@ describe('thrice show --unparsed', () => {
           run: `${group}-r2`,
           config: 'b',
           id: 'q1',
+          outcome: 'unparsed',
+          score: 0,
+          answer: null,
           reason: 'no-number',
           finishReason: 'stop',
           hasReasoning: false,

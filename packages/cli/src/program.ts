@@ -223,12 +223,13 @@ function addInspectCommands(program: Command, run: Run): void {
   program
     .command('show')
     .description(
-      'show one cell: prompt, calls, answer, grading, error history; or all unparsed answers',
+      'show one cell: prompt, calls, answer, grading, error history; without an id, list cells',
     )
-    .argument('<run>', 'run name; with --unparsed also a group')
-    .argument('[config]', 'config name; optional with --unparsed')
+    .argument('<run>', 'run name; for a list also a group')
+    .argument('[config]', 'config name; for a list, of all configs without one')
     .argument('[id]', 'question id')
     .option('--unparsed', 'list the cells whose answer the scorer could not read, with their text')
+    .option('--wrong', 'list the cells that were scored below 1, with their text')
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { renderUnparsed } from '../../../packages/cli/src/render/cells-view.ts';
+import { renderCell } from '../../../packages/cli/src/render/cells-view.ts';
 import { aCellRow } from '../../support/builders.ts';
 
 describe('an unparsed cell', () => {
@@ -29,8 +29,8 @@ describe('an unparsed cell', () => {
       finishReason: 'length',
     });
 
-    expect(renderUnparsed(row)).toBe(
-      `── demo-r1 direct q1: cut-off, finish reason length ──\n${text}`,
+    expect(renderCell(row, 'unparsed')).toBe(
+      `── demo-r1 direct q1: cut-off, finish reason length ──\n${text}\n`,
     );
   });
 });

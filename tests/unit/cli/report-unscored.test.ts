@@ -30,12 +30,36 @@ function failedRows(
 
 describe('a finished group', () => {
   it('ends with 0 and no word if every cell has a score', () => {
-    const right = aCellRow();
-    const wrong = aCellRow({ id: 'q2', score: 0 });
-    const unparsed = aCellRow({ id: 'q3', outcome: 'unparsed', score: 0, answer: null });
+    const scored = Array.from({ length: 9 }, (_, index) =>
+      aCellRow({ id: `q${index}`, score: index % 2 }),
+    );
+    const unparsed = aCellRow({ id: 'q9', outcome: 'unparsed', score: 0, answer: null });
 
-    expect(report([right, wrong, unparsed])).toEqual({ exitCode: 0, lines: [] });
+    expect(report([...scored, unparsed])).toEqual({ exitCode: 0, lines: [] });
   });
+
+  it('points to the unparsed answers where they are more than a tenth', () => {
+    const rows = [1, 2, 3].map((index) =>
+      aCellRow({ id: `q${index}`, outcome: 'unparsed', score: 0, answer: null }),
+    );
+
+    expect(report([aCellRow({ config: 'large' }), ...rows])).toEqual({
+      exitCode: 0,
+      lines: [
+        'the scorer could not read 3 of 3 answers of direct: each scores 0',
+        'see: thrice show demo --unparsed --dir here',
+      ],
+    });
+  });
+
+  it.each(['content-filtered', 'context-too-long', 'invalid-request'] as const)(
+    'names no command for cells that would only be refused again: %s',
+    (code) => {
+      const { lines } = report(failedRows(2, code));
+
+      expect(lines.at(-1)).toBe('listed in: .thrice/runs/demo/demo-r1/failures_direct.json');
+    },
+  );
 
   it('says how many cells have no score and why, the most frequent reason first, with what to do', () => {
     const { exitCode, lines } = report([

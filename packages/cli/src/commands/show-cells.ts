@@ -1,49 +1,63 @@
 import type { CellRow, Config, GroupHeader, RowStores } from '@thrice/core';
-import { countOf, isPlanned, readRows, withCurrentGrading } from '@thrice/core';
+import { isPlanned, readRows, withCurrentGrading } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
-import { renderUnparsed, unparsedToJson } from '../render/cells-view.ts';
+import {
+  countListed,
+  isListed,
+  type ListedCells,
+  listedToJson,
+  renderCell,
+} from '../render/cells-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';
 
-/** Options of `thrice show`, with and without `--unparsed`. */
+/** Options of `thrice show`. */
 export interface ShowOptions extends EngineOptions {
   readonly unparsed?: boolean;
+  readonly wrong?: boolean;
   readonly json?: boolean;
 }
 
-/** `thrice show --unparsed`: prints the answers of a run or group that its scorers could not read. */
-export async function showUnparsed(
+/** What `thrice show` lists of a run or group. */
+export interface CellList {
+  readonly name: string;
+  /** @default every config */
+  readonly config: string | undefined;
+  readonly listed: ListedCells;
+}
+
+/** `thrice show` without a question: prints the cells of a run or group, or only those that are unparsed or wrong. */
+export async function showCells(
   terminal: Terminal,
-  name: string,
-  configName: string | undefined,
+  { name, config, listed }: CellList,
   options: ShowOptions,
 ): Promise<ExitCode> {
   using engine = await openEngine(options, terminal);
   const { group, runs } = await findRuns(engine.ledger, name, engine.flag);
   const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
-  const chosen = configName === undefined ? configs : chooseConfigs(configs, [configName], '');
-  const unparsed: CellRow[] = [];
-  let unparsedCount = 0;
+  const chosen = config === undefined ? configs : chooseConfigs(configs, [config], '');
+  const rows: CellRow[] = [];
+  let count = 0;
   let cellCount = 0;
   for await (const row of readAllRows({ header: group.header, runs, configs: chosen }, engine)) {
     cellCount += 1;
-    if (row.outcome !== 'unparsed') continue;
-    unparsedCount += 1;
-    if (options.json === true) unparsed.push(row);
-    else terminal.print(`${renderUnparsed(row)}\n`);
+    if (!isListed(row, listed)) continue;
+    count += 1;
+    if (options.json === true) rows.push(row);
+    else terminal.print(renderCell(row, listed));
   }
   if (options.json === true) {
     const document = {
       group: group.header.group,
       cells: cellCount,
-      unparsed: unparsed.map(unparsedToJson),
+      [listed]: rows.map(listedToJson),
     };
     terminal.print(JSON.stringify(document, null, 2));
   } else {
-    terminal.print(`${unparsedCount} of ${countOf(cellCount, 'cell')} unparsed, each with score 0`);
+    terminal.print(countListed(listed, count, cellCount));
   }
   return exitCodes.complete;
 }

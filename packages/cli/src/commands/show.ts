@@ -24,9 +24,9 @@ import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';
-import { type ShowOptions, showUnparsed } from './show-cells.ts';
+import { type ShowOptions, showCells } from './show-cells.ts';
 
-/** `thrice show`: prints one cell, or with `--unparsed` the answers that could not be read. */
+/** `thrice show`: prints one cell, or without a question a list of cells. */
 export async function show(
   terminal: Terminal,
   name: string,
@@ -34,17 +34,17 @@ export async function show(
   id: string | undefined,
   options: ShowOptions,
 ): Promise<ExitCode> {
-  if (options.unparsed === true && id === undefined) {
-    return await showUnparsed(terminal, name, configName, options);
+  const { unparsed = false, wrong = false } = options;
+  const isList = unparsed || wrong || configName === undefined || id === undefined;
+  if (!isList) return await showCell(terminal, name, { configName, id, options });
+  if (id !== undefined || (unparsed && wrong)) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `show: expected a run, a config and a question id, or a list with --unparsed or --wrong, received ${id === undefined ? 'both lists' : 'both'}; leave one of them out`,
+    });
   }
-  if (options.unparsed !== true && configName !== undefined && id !== undefined) {
-    return await showCell(terminal, name, { configName, id, options });
-  }
-  throw new ThriceError({
-    code: 'invalid-argument',
-    message:
-      'show: expected a run, a config and a question id, or --unparsed with a run or group and at most a config; as in: thrice show GROUP-r1 CONFIG ID',
-  });
+  const listed = unparsed ? 'unparsed' : wrong ? 'wrong' : 'all';
+  return await showCells(terminal, { name, config: configName, listed }, options);
 }
 
 /** Prints everything known about one cell. */

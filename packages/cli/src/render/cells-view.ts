@@ -1,20 +1,70 @@
-import type { CellRow } from '@thrice/core';
+import { type CellRow, countOf } from '@thrice/core';
 import { plainText } from '../shell/terminal.ts';
+import { shorten } from './shorten.ts';
 
 /** Characters of a text that are shown: its end, where an answer would be. */
 const TEXT_CHARS = 2000;
+/** The same in a list with a line for each cell. */
+const LINE_CHARS = 60;
 
-/** Renders a cell without a readable answer: where it is, why it has none, and what the model said. */
-export function renderUnparsed(row: CellRow): string {
-  const { run, config, id, reason, finishReason } = row;
-  const title = `── ${run} ${config} ${id}: ${reason ?? 'unparsed'}, finish reason ${finishReason ?? 'unknown'} ──`;
-  return plainText(`${title}\n${showText(row)}`);
+/** What is listed of the cells of a group. */
+export type ListedCells = 'unparsed' | 'wrong' | 'all';
+
+/** Whether a cell is in a list. */
+export function isListed({ outcome, score }: CellRow, listed: ListedCells): boolean {
+  switch (listed) {
+    case 'unparsed':
+      return outcome === 'unparsed';
+    case 'wrong':
+      return outcome === 'scored' && (score ?? 1) < 1;
+    case 'all':
+      return true;
+  }
 }
 
-/** A cell without a readable answer, in the document of `thrice show --unparsed --json`. */
-export function unparsedToJson(row: CellRow): unknown {
-  const { run, config, id, reason, finishReason, hasReasoning, target, output, refusal } = row;
-  return { run, config, id, reason, finishReason, hasReasoning, target, output, refusal };
+/** Renders a cell of a list: in one line, or with why it is listed and what the model said. */
+export function renderCell(row: CellRow, listed: ListedCells): string {
+  const where = `${row.run} ${row.config} ${row.id}`;
+  if (listed === 'all') return plainText(`${where}: ${describeCell(row)}`);
+  const why =
+    listed === 'wrong'
+      ? describeCell(row)
+      : `${row.reason ?? 'unparsed'}, finish reason ${row.finishReason ?? 'unknown'}`;
+  return plainText(`── ${where}: ${why} ──\n${showText(row)}\n`);
+}
+
+/** The last line of a list. */
+export function countListed(listed: ListedCells, count: number, cellCount: number): string {
+  const cells = countOf(cellCount, 'cell');
+  switch (listed) {
+    case 'unparsed':
+      return `${count} of ${cells} unparsed, each with score 0`;
+    case 'wrong':
+      return `${count} of ${cells} scored below 1`;
+    case 'all':
+      return cells;
+  }
+}
+
+/** A cell of a list, in the document of `thrice show --json`. */
+export function listedToJson(row: CellRow): unknown {
+  const { run, config, id, outcome, score, answer, reason } = row;
+  const { finishReason, hasReasoning, target, output, refusal } = row;
+  const recorded = { finishReason, hasReasoning, target, output, refusal };
+  return { run, config, id, outcome, score, answer, reason, ...recorded };
+}
+
+function describeCell({ outcome, score, reason, answer, target }: CellRow): string {
+  const why = reason === null ? '' : ` (${reason})`;
+  return [
+    `${outcome}${why}${score === null ? '' : `, score ${score}`}`,
+    answer === null ? '' : `, answer ${showLine(answer)}`,
+    target === null ? '' : `, target ${showLine(target.join(' | '))}`,
+  ].join('');
+}
+
+function showLine(text: string): string {
+  return JSON.stringify(shorten(text, LINE_CHARS));
 }
 
 function showText({ output, refusal }: CellRow): string {

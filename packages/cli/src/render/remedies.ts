@@ -73,11 +73,19 @@ type UngradedReason = 'no-target' | 'scorer-timeout' | 'scorer-failed';
 export function findRemedy(
   reason: string | null,
   place: GroupPlace,
-): { readonly action: string; readonly command: string | undefined } | undefined {
+):
+  | {
+      readonly action: string;
+      readonly command: string | undefined;
+      /** Whether the same cells may have a score once they are asked again. */
+      readonly canBeRerun: boolean;
+    }
+  | undefined {
   if (reason === null) return undefined;
   const remedy = (remedies as Readonly<Record<string, Remedy>>)[reason];
   if (remedy === undefined) return undefined;
-  return { action: remedy.action, command: nextCommand(remedy.next, place) };
+  const canBeRerun = remedy.next !== 'none' && remedy.next !== 'new-group';
+  return { action: remedy.action, command: nextCommand(remedy.next, place), canBeRerun };
 }
 
 /** Says what to do before work continues that an error has paused; undefined if the error's own text has to do. */

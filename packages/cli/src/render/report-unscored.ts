@@ -9,6 +9,9 @@ import { shorten } from './shorten.ts';
 /** Longer texts of errors are cut, characters. */
 const MESSAGE_CHARS = 200;
 
+/** A larger share of unparsed answers is rather the fault of the scorer or the prompt than of the model. */
+const MANY_UNPARSED_RATIO = 0.1;
+
 /** The cells of a group that have no score for the same reason. */
 interface UnscoredGroup {
   readonly outcome: Summary['configs'][number]['unscored'][number]['outcome'];
@@ -43,8 +46,33 @@ export function reportUnscored(
 ): ExitCode {
   const width = terminal.isInteractive ? terminal.columns : undefined;
   const lines = describeUnscored(summary, { header, place, flag, width });
-  for (const line of lines) terminal.error(line);
+  for (const line of [...describeUnparsed(summary, { header, flag, width }), ...lines])
+    terminal.error(line);
   return lines.length === 0 ? exitCodes.complete : exitCodes.withoutScore;
+}
+
+/** Points to the answers that no scorer could read, where there are so many that the scorer may be at fault. */
+function describeUnparsed(
+  { configs }: Summary,
+  {
+    header: { group },
+    flag,
+    width,
+  }: { readonly header: GroupHeader; readonly flag: string; readonly width: number | undefined },
+): readonly string[] {
+  const many = configs.flatMap(({ config, replicates }) => {
+    const unparsed = sum(replicates.map((each) => each.unparsed));
+    const answers = unparsed + sum(replicates.map((each) => each.scored));
+    return unparsed > MANY_UNPARSED_RATIO * answers
+      ? [`${unparsed} of ${countOf(answers, 'answer')} of ${config}`]
+      : [];
+  });
+  if (many.length === 0) return [];
+  const text = `the scorer could not read ${many.join(', ')}: each scores 0`;
+  return [
+    wrapLine(text, width ?? Number.POSITIVE_INFINITY),
+    labelWhole('see', `thrice show ${group} --unparsed${flag}`, width),
+  ];
 }
 
 /** Describes why cells have no score, a line for each reason; nothing if all have one. */
@@ -75,10 +103,15 @@ export function describeUnscored(
     `${total} of ${countOf(all, 'cell')} ${total === 1 ? 'has' : 'have'} no score:`,
     ...groups.map((each) => describeGroup(each, { digits, width, commands, isOneConfig })),
     labelWhole('listed in', `${place}/runs/${group}/${listedIn(configs)}`, width),
-    ...(groups.some(({ outcome }) => outcome === 'failed')
+    ...(groups.some((each) => each.outcome === 'failed' && mayBeRerun(each, commands))
       ? [describeNext(`thrice rerun ${group} --failed${flag}`, width)]
       : []),
   ];
+}
+
+/** Whether asking again may help: not where the vendor refuses the request whenever it is made. */
+function mayBeRerun({ reason }: UnscoredGroup, commands: GroupPlace): boolean {
+  return findRemedy(reason, commands)?.canBeRerun ?? true;
 }
 
 function describeGroup(
