@@ -76,6 +76,8 @@ export interface ErrorDetails {
   readonly rateLimits?: Readonly<Record<string, string>> | undefined;
   /** The call was certainly never sent: its key is withheld, there was no connection, or the file of its batch has not arrived. */
   readonly isUnsent?: boolean | undefined;
+  /** The body was a page for browsers: it is not a model API that has answered. */
+  readonly isPage?: boolean | undefined;
   /** Another endpoint of the lane works, as far as is known. */
   readonly hasHealthyEndpoint?: boolean | undefined;
   /** The known cost of the failed request, USD. */

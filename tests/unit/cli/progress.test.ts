@@ -98,6 +98,26 @@ describe('progress in a log', () => {
     expect(terminal.stderr.match(/^blocked: lane lab: .*until \S+$/gm)).toHaveLength(2);
   });
 
+  it('notes an outage when it begins, not at each of its probes', () => {
+    const { progress, terminal } = startProgress();
+    const fails = (openedAt: string, probeAt: string, message = '529 Overloaded') => {
+      const error = { class: 'transient', code: 'model-unavailable', message } as const;
+      const breaker = anOpenBreaker({ error, openedAt, probeAt });
+      progress.observe({ kind: 'breaker-opened', breaker });
+    };
+
+    fails('2026-01-02T03:04:05.000Z', '2026-01-02T03:04:07.000Z');
+    fails('2026-01-02T03:04:05.000Z', '2026-01-02T03:04:11.000Z', '503 Unavailable');
+    fails('2026-01-02T05:04:05.000Z', '2026-01-02T05:04:07.000Z');
+
+    expect(terminal.stderr).toBe(
+      [
+        'blocked: lane lab: [model-unavailable] 529 Overloaded; since 2026-01-02T03:04:05.000Z, next call at 2026-01-02T03:04:07.000Z\n',
+        'blocked: lane lab: [model-unavailable] 529 Overloaded; since 2026-01-02T05:04:05.000Z, next call at 2026-01-02T05:04:07.000Z\n',
+      ].join(''),
+    );
+  });
+
   it('shows nothing after its end, even if a count comes late', async () => {
     vi.useFakeTimers();
     const { progress, terminal, counted } = startProgress();

@@ -42,13 +42,17 @@ describe('the health of a lane', () => {
     });
   });
 
-  it.each<ErrorCode>(['connection-failed', 'model-unavailable'])(
+  it.each<readonly [ErrorCode, ErrorDetails]>([
+    ['connection-failed', {}],
+    ['model-unavailable', {}],
+    ['truncated-response', { isPage: true }],
+  ])(
     'is out after %s of five different cells in a row, however often each fails',
-    (code) => {
+    (code, details) => {
       const { fail } = aLane();
       const cells = ['q1', 'q1', 'q2', 'q3', 'q4', 'q4', 'q5'];
 
-      const diagnoses = cells.map((cell) => fail(cell, code));
+      const diagnoses = cells.map((cell) => fail(cell, code, details));
 
       expect(shapes(diagnoses)).toEqual([...Array<string>(6).fill('works+'), 'opens']);
       expect(diagnoses.map(({ isSuspect }) => isSuspect)).toEqual([

@@ -249,3 +249,15 @@ describe('a breaker that is half-open from the start', () => {
     expect(worked.callsAtMs).toEqual([]);
   });
 });
+
+describe('a server that is no model API', () => {
+  it('is asked by a few cells and some probes, until the work pauses', async () => {
+    const fault = anError('truncated-response', { isPage: true });
+
+    const worked = await work({ answer: async () => aModelResponse({ fault }) });
+
+    expect(worked.ending).toMatchObject({ kind: 'paused', openBreakers: [{ breakerKey: 'lab' }] });
+    expect(outcomesOf(worked)).toEqual([]);
+    expect(worked.callsAtMs.length).toBeLessThan(20);
+  });
+});

@@ -11,6 +11,7 @@ const remedies: Readonly<Partial<Record<ThriceError['code'], string>>> = {
   'unknown-model': 'correct model',
   'wrong-served-model':
     'request the model by the name it is served under, or set served_model = "warn" or "allow"',
+  'truncated-response': 'check base_url: it ends with the API version, as in /v1',
   'endpoint-unreachable': 'correct base_url: it ends with the API version, as in /v1',
   'connection-failed': 'check base_url, the network, and that the server runs',
   'model-timeout': 'raise timeout_s, or check the server',

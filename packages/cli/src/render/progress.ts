@@ -195,9 +195,11 @@ export class Progress {
 
   /** Each cell of a blocked lane reports it, with a reset that differs by the time between their calls. */
   #noteBreaker(breaker: OpenBreaker): void {
-    const { breakerKey, error, resetAt } = breaker;
+    const { breakerKey, error, resetAt, probeAt, openedAt } = breaker;
     const resetMs = Date.parse(resetAt ?? '');
-    const opening = `${breakerKey} ${error.message}`;
+    // An outage is noted when it begins: each of its probes opens the breaker again, and the bars say when the next one is.
+    const opening = `${breakerKey} ${probeAt === null ? error.message : openedAt}`;
+    if (probeAt !== null && this.#notedResets.has(opening)) return;
     const isSame = Math.abs(resetMs - (this.#notedResets.get(opening) ?? 0)) < SAME_RESET_MS;
     if (isSame) return;
     this.#notedResets.set(opening, resetMs);

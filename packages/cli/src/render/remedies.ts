@@ -33,7 +33,7 @@ export interface GroupPlace {
 const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = {
   'model-timeout': { action: 'raise timeout_s', next: 'with-edited-spec' },
   'model-unavailable': { action: 'try again later', next: 'rerun' },
-  'truncated-response': { action: 'check the endpoint', next: 'rerun' },
+  'truncated-response': { action: 'check base_url: it ends with the API version, as in /v1', next: 'rerun' },
   'connection-failed': { action: 'check base_url and the network', next: 'rerun' },
   'unknown-response': { action: 'ask again', next: 'rerun' },
   'no-progress': { action: 'remove the reason', next: 'rerun' },
@@ -91,7 +91,7 @@ export function findRemedy(
 /** Says what to do before work continues that an error has paused; undefined if the error's own text has to do. */
 export function findActionBeforeResume(code: ErrorCode): string | undefined {
   const remedy = remedies[code];
-  return remedy?.next === 'resume' ? remedy.action : undefined;
+  return remedy?.next === 'new-group' ? undefined : remedy?.action;
 }
 
 function nextCommand(next: NextStep, { group, spec, flag }: GroupPlace): string | undefined {

@@ -98,9 +98,9 @@ export async function endUnpaid(
   error: ThriceError,
   callId?: string,
 ): Promise<FailedCall> {
-  const { cell, call, startedMs } = permitted;
+  const { cell, call } = permitted;
   const { key, lease, worker } = cell;
-  const { request, step } = call;
+  const { step } = call;
   // Null where the vendor may have billed it, but nobody knows.
   const costUsd = isCertainlyUnbilled(error) ? 0 : null;
   if (callId !== undefined) {
@@ -109,14 +109,7 @@ export async function endUnpaid(
     const isStopped = lease.signal.aborted && costUsd === null;
     if (!isStopped) worker.callNotes?.forget({ cell: key, step, callId });
   }
-  const diagnosis = worker.laneHealth.noteFailure(request.lane, error, {
-    cell: `${key.run} ${key.config} ${key.id}`,
-    startedAtMs: startedMs,
-  });
-  // Before the permit returns: the next cell that gets it must not make the same call.
-  await openBreakerFor(error, { target: request, diagnosis }, worker);
-  if (isServerResponse(error)) reportResponse(permitted);
-  return { ...(await settleFailed(permitted, error)), diagnosis };
+  return await endFailed(permitted, error);
 }
 
 /** Ends a request that brought a response, which is paid for. */
@@ -141,16 +134,27 @@ export async function endPaid(
     worker,
   );
   worker.callNotes?.settle({ cell: key, step: call.step, callId: sent.callId });
-  const isAnswer = !(recorded instanceof ThriceError);
-  if (!isAnswer) await openBreakerFor(recorded, { target: request }, worker);
-  if (isAnswer || isServerResponse(recorded)) {
-    worker.laneHealth.noteResponse(request.lane, startedMs);
-    reportResponse(permitted);
-  }
-  if (!isAnswer) return toOutcome(await settleFailed(permitted, recorded));
+  if (recorded instanceof ThriceError) return toOutcome(await endFailed(permitted, recorded));
+  worker.laneHealth.noteResponse(request.lane, startedMs);
+  reportResponse(permitted);
   const { usage, rateLimits } = response;
   permit.settle({ kind: 'answered', usage, rateLimits });
   return { kind: 'recorded', entry: recorded };
+}
+
+/** Ends a call that failed, with what that says about its lane. */
+async function endFailed(permitted: PermittedCall, error: ThriceError): Promise<FailedCall> {
+  const { cell, call, startedMs } = permitted;
+  const { key, worker } = cell;
+  const { request } = call;
+  const diagnosis = worker.laneHealth.noteFailure(request.lane, error, {
+    cell: `${key.run} ${key.config} ${key.id}`,
+    startedAtMs: startedMs,
+  });
+  // Before the permit returns: the next cell that gets it must not make the same call.
+  await openBreakerFor(error, { target: request, diagnosis }, worker);
+  if (isServerResponse(error)) reportResponse(permitted);
+  return { ...(await settleFailed(permitted, error)), diagnosis };
 }
 
 /** Returns the permit of a failed call, and blocks a lane that does nothing but refuse. */

@@ -43,7 +43,7 @@ interface FailureSeries {
  *
  * A lane works --transport failures in a row--> is out --its probe fails--> is out for longer --a response--> works.
  * Requests that never left are never the fault of a question, so three in a row suffice and none is an attempt.
- * A connection that breaks or a server error may be caused by the question: these must come from five different
+ * A connection that breaks, a server error or a page of HTML may be caused by the question: these must come from five different
  * cells in a row, and the failure of a probe is an attempt of its cell, so that questions that crash a server end as
  * failed and not in an outage without end. A timeout says nothing: the last questions of a benchmark are often the
  * slow ones. While another endpoint of the lane works, the lane is not out.
@@ -146,8 +146,8 @@ const OTHER_FAILURE: LaneDiagnosis = {
 };
 
 /** Whether an error is one of the connection or the server, and comes before any answer. */
-function isTransportFailure({ code }: ThriceError): boolean {
-  return code === 'connection-failed' || code === 'model-unavailable';
+function isTransportFailure({ code, details }: ThriceError): boolean {
+  return code === 'connection-failed' || code === 'model-unavailable' || details.isPage === true;
 }
 
 /** Whether an error is the response of a server that works. */

@@ -39,5 +39,6 @@ function describeChoice(target: string, choices: readonly string[]): string | un
   if (choices.length === 0) return 'a single letter';
   const letters =
     choices.length === 1 ? 'the letter A' : `a letter of A to ${choiceLetter(choices.length - 1)}`;
-  return `${letters} or a choice's text`;
+  const isIndex = /^\d{1,2}$/.test(target) && Number(target) <= choices.length;
+  return `${letters} or a choice's text${isIndex ? ', not an index: A is the first choice' : ''}`;
 }

@@ -106,9 +106,11 @@ function firstBytes(pieces: readonly Buffer[]): readonly Buffer[] {
 
 /** Without its cause: the parser's error quotes the body, which may repeat the key. */
 function notJson(text: string): ThriceError {
-  const found = /^\s*</.test(text) ? 'a page of HTML' : 'a body that is cut off or not JSON';
+  const isPage = /^\s*</.test(text);
+  const found = isPage ? 'a page of HTML' : 'a body that is cut off or not JSON';
   return new ThriceError({
     code: 'truncated-response',
     message: `expected JSON, received ${found}`,
+    details: { isPage },
   });
 }
