@@ -1,7 +1,7 @@
 import { type SimulatorOptions, startSimulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../../packages/cli/src/main.ts';
-import { sendJson, startHttpServer } from '../../support/http-server.ts';
+import { aCompletion, sendJson, startHttpServer } from '../../support/http-server.ts';
 import { fakeTerminal, runThrice } from '../../support/run-thrice.ts';
 import { smallBenchmark } from '../../support/small-benchmark.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -133,6 +133,25 @@ describe('thrice doctor', () => {
     // The lines of a finding stand right of its label.
     expect(shown.stdout.replaceAll('\n     ', ' ')).toBe(logged.stdout);
     expect(shown.stderr.replaceAll('\n  ', ' ')).toBe(logged.stderr);
+  });
+
+  it.each([
+    ['lists others', 200, { data: [{ id: 'b' }] }],
+    ['has no list', 404, { error: { message: 'Not Found' } }],
+    ['sends something else for a list', 200, []],
+  ])('has one word for a model that answers, although its server %s', async (_, status, list) => {
+    await using server = await startHttpServer((response, { path }) => {
+      if (path.endsWith('/models')) sendJson(response, list, { status });
+      else sendJson(response, aCompletion({ content: 'OK' }, { model: 'a' }));
+    });
+    await using folder = await temporaryFolder(smallBenchmark({ url: server.url }));
+    const terminal = fakeTerminal({ workingFolder: folder.path });
+
+    const exitCode = await runCommand(['doctor', 'benchmark.toml'], terminal);
+
+    expect(terminal.stdout.match(/^(?!ok ).+$/gm)).toEqual(null);
+    expect(terminal.stdout).toContain('ok   lane lab, model a: answered by a');
+    expect(exitCode).toBe(0);
   });
 
   it('finds a context window that only the server states', async () => {

@@ -7,6 +7,7 @@ import {
   checkQuestions,
   countOf,
   formatDollars,
+  modelRefOf,
   openQuestions,
   type PlanProblem,
   withSimulator,
@@ -65,11 +66,14 @@ export async function checkBenchmark(
     ...checkSurroundings(spec, resolved, terminal),
   ];
   await using transport = openHttpTransport(terminal);
+  // Before the lists of models are judged: what answers needs no list.
+  const probes = await callModels(benchmark, terminal);
+  const answering = new Set(probes.filter(({ isFine }) => isFine).map(modelRefOf));
+  const check = { benchmark, terminal, transport, answering };
   for (const lane of benchmark.lanes.values()) {
-    const { findings: ofLane, windows } = await checkLane(lane, { benchmark, terminal, transport });
+    const { findings: ofLane, windows } = await checkLane(lane, check);
     findings.push(...ofLane, ...checkListedWindows(benchmark, checked, windows).map(inFile));
   }
-  const probes = await callModels(benchmark, terminal);
   findings.push(...probes.map(describeProbe));
   if (options.json === true) terminal.print(JSON.stringify({ findings, probes }, null, 2));
   else

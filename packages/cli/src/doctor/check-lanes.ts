@@ -19,6 +19,8 @@ export interface LaneCheck {
   readonly benchmark: Benchmark;
   readonly terminal: Terminal;
   readonly transport: HttpTransport;
+  /** The models that have just answered, as `lane/model`. */
+  readonly answering: ReadonlySet<string>;
 }
 
 /** What the checks of a lane have found. */
@@ -61,8 +63,10 @@ function checkKey(lane: Lane, { benchmark, terminal }: LaneCheck): Finding {
 async function checkEndpoint(
   lane: Lane,
   endpoint: string,
-  { benchmark, terminal, transport }: LaneCheck,
+  { benchmark, terminal, transport, answering }: LaneCheck,
 ): Promise<CheckedLane> {
+  /** Whose answer says that this endpoint works, whatever it lists: nobody knows which of several has answered. */
+  const proven = lane.endpoints.length === 1 ? answering : new Set<string>();
   const where = `lane ${lane.name}, ${endpoint}`;
   try {
     const key = keyOf(lane, terminal);
@@ -70,11 +74,15 @@ async function checkEndpoint(
     const count = listed.length === 0 ? 'no models' : countOf(listed.length, 'model');
     const reachable: Finding = { severity: 'ok', what: `${where}: reachable, lists ${count}` };
     return {
-      findings: [reachable, ...findUnlisted(listed, { lane, where, benchmark })],
+      findings: [reachable, ...findUnlisted(listed, { lane, where, benchmark, proven })],
       windows: readWindows(listed, lane, endpoint),
     };
   } catch (thrown) {
     const { code, message } = toThriceError(thrown);
+    if (modelsOn(lane, benchmark).some(({ model }) => proven.has(refOn(lane, model)))) {
+      const what = `${where}: its models cannot be listed (${message}), but it answers`;
+      return { findings: [{ severity: 'ok', what }], windows: new Map() };
+    }
     const what = `${where}: ${message}; ${remedyOf(code) ?? 'check base_url'}`;
     return { findings: [{ severity: 'error', what }], windows: new Map() };
   }
@@ -86,12 +94,18 @@ function findUnlisted(
     lane,
     where,
     benchmark,
-  }: { readonly lane: Lane; readonly where: string; readonly benchmark: Benchmark },
+    proven,
+  }: {
+    readonly lane: Lane;
+    readonly where: string;
+    readonly benchmark: Benchmark;
+    readonly proven: ReadonlySet<string>;
+  },
 ): readonly Finding[] {
   if (listed.length === 0) return [];
   const names = listed.map(({ name }) => name);
   return modelsOn(lane, benchmark)
-    .filter(({ model }) => !names.includes(model))
+    .filter(({ model }) => !names.includes(model) && !proven.has(refOn(lane, model)))
     .map(({ config, model }) => ({
       severity: 'error',
       what: `${where}: does not list model "${model}" of config "${config}"; correct model${suggestName(model, names)}`,
@@ -107,6 +121,10 @@ function modelsOn(
     const models = roles.filter((role) => role.lane === lane.name).map(({ model }) => model);
     return [...new Set(models)].map((model) => ({ config: name, model }));
   });
+}
+
+function refOn({ name: lane }: Lane, model: string): string {
+  return modelRefOf({ lane, model });
 }
 
 function readWindows(
