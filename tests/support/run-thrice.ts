@@ -83,31 +83,34 @@ export function startThrice(argv: readonly string[], surroundings: Surroundings)
     stderr += text;
   });
   const closed = once(child, 'close');
+  // Started by its path, the command names itself by it.
+  const named = (text: string) => text.replaceAll(bin, 'thrice');
   const ended = closed.then(
     ([exitCode]): Outcome => ({
       exitCode: exitCode as number | null,
-      stdout,
-      stderr,
+      stdout: named(stdout),
+      stderr: named(stderr),
     }),
   );
   return {
     child,
     get stdout() {
-      return stdout;
+      return named(stdout);
     },
     get stderr() {
-      return stderr;
+      return named(stderr);
     },
     ended,
     prints: async (pattern) => {
-      while (!pattern.test(stdout + stderr)) {
+      const printed = () => named(stdout) + named(stderr);
+      while (!pattern.test(printed())) {
         const output = new AbortController();
         const { signal } = output;
         await Promise.race([
           once(child.stdout, 'data', { signal }),
           once(child.stderr, 'data', { signal }),
           ended.then((outcome) => {
-            if (pattern.test(stdout + stderr)) return;
+            if (pattern.test(printed())) return;
             throw new Error(
               `exited without printing ${pattern.source}: ${JSON.stringify(outcome)}`,
             );
@@ -144,6 +147,7 @@ export function fakeTerminal(own: Partial<Terminal> = {}): FakeTerminal {
     environment: {},
     workingFolder: '/',
     commandLine: [],
+    commandName: 'thrice',
     descriptorLimit: undefined,
     ...own,
     print: (text) => {

@@ -294,18 +294,18 @@ const inACommandLine = mistakes((line) => ({ ...given(), argv: wordsOf(line) }))
   run benchmark.toml --budget-usd $5 => option '--budget-usd <usd>' argument '$5' is invalid. Expected dollars, more than 0 and at most 1000000, as in 12.50, or none.
   run benchmark.toml --configs a, => option '--configs <names>' argument 'a,' is invalid. Expected names separated by commas.
   run benchmark.toml --limit 0 => option '--limit <n>' argument '0' is invalid. Expected a whole number, 1..999999999.
-  run benchmark.toml --limit => option '--limit <n>' argument missing (thrice run --help shows how it is written)
+  run benchmark.toml --limit => option '--limit <n>' argument missing (thrice help run shows how it is written)
   run benchmark.toml --parallel -1 => option '--parallel <n>' argument '-1' is invalid. Expected a whole number, 1..10000.
   run benchmark.toml --parallel 10001 => option '--parallel <n>' argument '10001' is invalid. Expected a whole number, 1..10000.
   estimate benchmark.toml --pilot 0 => option '--pilot <n>' argument '0' is invalid. Expected a whole number, 1..100000.
   simulate --port 70000 => option '--port <n>' argument '70000' is invalid. Expected a port, 0..65535.
   run benchmark.toml --replicates 1001 => option '--replicates <n>' argument '1001' is invalid. Expected a whole number, 1..1000.
   run benchmark.toml --replicates x => option '--replicates <n>' argument 'x' is invalid. Expected a whole number, 1..1000.
-  rerun a-r1 => required option '--failed' not specified (thrice rerun --help shows how it is written)
+  rerun a-r1 => required option '--failed' not specified (thrice help rerun shows how it is written)
   summarize a --latest => summarize: expected a group or --latest, received both: "a" and --latest; leave one of them out
-  run benchmark.toml benchmark.toml => too many arguments for 'run'. Expected 1 argument but got 2: benchmark.toml, benchmark.toml. (thrice run --help shows how it is written)
+  run benchmark.toml benchmark.toml => too many arguments for 'run'. Expected 1 argument but got 2: benchmark.toml, benchmark.toml. (thrice help run shows how it is written)
   cache clear => unknown command 'cache' (there is none; --reuse takes the calls that a group has bought)
-  rum benchmark.toml => unknown command 'rum' (thrice --help lists all commands)
+  rum benchmark.toml => unknown command 'rum' (thrice help lists all commands)
   sumarize => unknown command 'sumarize' (Did you mean summarize?)
   view => unknown command 'view' (Did you mean summarize?)
   run benchmark.toml --batch => unknown option '--batch' (it is a key of a lane: batch = true below [lanes.NAME])

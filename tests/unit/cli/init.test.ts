@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { callThrice } from '../../support/run-thrice.ts';
+import { runCommand } from '../../../packages/cli/src/main.ts';
+import { callThrice, fakeTerminal } from '../../support/run-thrice.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const WRITTEN = ['.env.example', 'benchmark.toml', 'questions.jsonl', 'simulated-models.json'];
@@ -14,7 +15,18 @@ describe('thrice init', () => {
     const files = await readdir(folder.resolve('my/first'));
     expect(exitCode).toBe(0);
     expect(files.sort()).toEqual([...WRITTEN, '.gitignore'].sort());
-    expect(stdout).toContain('cd my/first\n  npx thrice run benchmark.toml');
+    expect(stdout).toContain('cd my/first\n  thrice run benchmark.toml');
+  });
+
+  it('names its commands as they are typed here', async () => {
+    await using folder = await temporaryFolder();
+    const terminal = fakeTerminal({ workingFolder: folder.path, commandName: 'npx --no thrice' });
+
+    await runCommand(['init'], terminal);
+
+    const spec = await readFile(folder.resolve('benchmark.toml'), 'utf8');
+    expect(terminal.stdout).toContain('  npx --no thrice run benchmark.toml ');
+    expect(spec).toContain('#   npx --no thrice doctor benchmark.toml ');
   });
 
   it('replaces no file, and writes nothing where one of its files exists', async () => {

@@ -3,6 +3,7 @@ import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { describeNext } from '../render/next-command.ts';
+import { nameCommands } from '../shell/command-name.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
@@ -37,7 +38,7 @@ export async function cancelOn(
     terminal.print(JSON.stringify({ group: header.group, state: 'cancelled' }));
     return exitCodes.complete;
   }
-  const resume = `thrice resume ${header.group}${engine.flag}`;
+  const resume = nameCommands(`thrice resume ${header.group}${engine.flag}`, terminal.commandName);
   terminal.print(`cancelled: ${header.group}\n${describeNext(resume, terminal.printColumns)}`);
   return exitCodes.complete;
 }

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { ThriceError } from '@thrice/core';
 import { makeFolder } from '@thrice/local';
+import { nameCommands } from '../shell/command-name.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { ignoredFiles, starterFiles } from '../starter/starter-files.ts';
@@ -18,26 +19,29 @@ export async function initBenchmark(terminal: Terminal, folder = '.'): Promise<E
       message: `${target}: expected a folder without ${existing.join(', ')}; nothing was written. Name another folder: thrice init DIR`,
     });
   }
-  await writeFiles(target, starterFiles);
+  const files = Object.entries(starterFiles).map(([name, text]) => [
+    name,
+    nameCommands(text, terminal.commandName),
+  ]);
+  await writeFiles(target, Object.fromEntries(files));
   terminal.print(`wrote ${Object.keys(starterFiles).join(', ')} into ${target}`);
   await ignoreFiles(target, terminal);
   const inner = relative(workingFolder, target);
-  terminal.print(
-    [
-      '',
-      'Next:',
-      ...(inner === '' ? [] : [`  cd ${inner}`]),
-      '  npx thrice run benchmark.toml     # simulated models; needs no key',
-      '  npx thrice summarize --latest',
-      '',
-      'With a real model: cp .env.example .env, fill in a key, and change one `model` in benchmark.toml.',
-    ].join('\n'),
-  );
+  const next = [
+    '',
+    'Next:',
+    ...(inner === '' ? [] : [`  cd ${inner}`]),
+    '  thrice run benchmark.toml     # simulated models; needs no key',
+    '  thrice summarize --latest',
+    '',
+    'With a real model: cp .env.example .env, fill in a key, and change one `model` in benchmark.toml.',
+  ].join('\n');
+  terminal.print(nameCommands(next, terminal.commandName));
   return exitCodes.complete;
 }
 
 /** @throws {ThriceError} `invalid-argument` for a folder that cannot be written. */
-async function writeFiles(folder: string, files: typeof starterFiles): Promise<void> {
+async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   try {
     makeFolder(folder);
     for (const [name, text] of Object.entries(files)) {

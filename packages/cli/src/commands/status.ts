@@ -41,7 +41,10 @@ export async function showStatus(
       ? await readStatus()
       : await watch({ terminal, clock: engine.clock, readStatus, signal: signals.drain });
   if (options.json === true) terminal.print(JSON.stringify(status, null, 2));
-  else terminal.print(renderStatus(status, { width: terminal.printColumns }));
+  else
+    terminal.print(
+      renderStatus(status, { width: terminal.printColumns, commandName: terminal.commandName }),
+    );
   return signals?.drain.aborted === true ? exitCodes.interrupted : exitCodes.complete;
 }
 
@@ -67,7 +70,13 @@ async function watch({
     const current = JSON.stringify(status);
     if (terminal.isInteractive || current !== lastShown) {
       const width = terminal.isInteractive ? terminal.columns - 1 : undefined;
-      block.show(renderStatus(status, { perSecond: meter.perSecond(), width }));
+      block.show(
+        renderStatus(status, {
+          perSecond: meter.perSecond(),
+          width,
+          commandName: terminal.commandName,
+        }),
+      );
     }
     lastShown = current;
     await clock.sleep(WATCH_MS, signal);

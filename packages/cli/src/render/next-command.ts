@@ -1,3 +1,4 @@
+import { nameCommands } from '../shell/command-name.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
 /** The last line of a command whose work the user can continue: `next: thrice resume GROUP`. */
@@ -18,5 +19,5 @@ export function labelWhole(label: string, text: string, width = Number.POSITIVE_
 /** Prints the next command to stderr. */
 export function reportNext(command: string, terminal: Terminal): void {
   const width = terminal.isInteractive ? terminal.columns : undefined;
-  terminal.error(describeNext(command, width));
+  terminal.error(describeNext(nameCommands(command, terminal.commandName), width));
 }

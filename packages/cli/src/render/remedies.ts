@@ -33,7 +33,10 @@ export interface GroupPlace {
 const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = {
   'model-timeout': { action: 'raise timeout_s', next: 'with-edited-spec' },
   'model-unavailable': { action: 'try again later', next: 'rerun' },
-  'truncated-response': { action: 'check base_url: it ends with the API version, as in /v1', next: 'rerun' },
+  'truncated-response': {
+    action: 'check base_url: it ends with the API version, as in /v1',
+    next: 'rerun',
+  },
   'connection-failed': { action: 'check base_url and the network', next: 'rerun' },
   'unknown-response': { action: 'ask again', next: 'rerun' },
   'no-progress': { action: 'remove the reason', next: 'rerun' },

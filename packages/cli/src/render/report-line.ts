@@ -1,12 +1,14 @@
 import { wrapLine } from '@thrice/core';
+import { nameCommands } from '../shell/command-name.ts';
 import type { Terminal } from '../shell/terminal.ts';
 
 /** Prints a line to stderr, which a terminal shows without breaking a word. */
 export function reportLine(
   text: string,
-  terminal: Pick<Terminal, 'error' | 'isInteractive' | 'columns'>,
+  terminal: Pick<Terminal, 'error' | 'isInteractive' | 'columns' | 'commandName'>,
 ): void {
-  terminal.error(terminal.isInteractive ? wrapLine(text, terminal.columns) : text);
+  const named = nameCommands(text, terminal.commandName);
+  terminal.error(terminal.isInteractive ? wrapLine(named, terminal.columns) : named);
 }
 
 /** Asks a question, which a terminal shows without breaking a word, and with room for a short answer. */

@@ -1,5 +1,6 @@
 import { countOf, type GroupHeader, type Summary, wrapLine } from '@thrice/core';
 import { sum } from '../engine/sum.ts';
+import { nameCommands } from '../shell/command-name.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { describeNext, labelWhole } from './next-command.ts';
@@ -45,9 +46,10 @@ export function reportUnscored(
   },
 ): ExitCode {
   const width = terminal.isInteractive ? terminal.columns : undefined;
-  const lines = describeUnscored(summary, { header, place, flag, width });
-  for (const line of [...describeUnparsed(summary, { header, flag, width }), ...lines])
-    terminal.error(line);
+  const { commandName } = terminal;
+  const view = { header, place, flag, width, commandName };
+  const lines = describeUnscored(summary, view);
+  for (const line of [...describeUnparsed(summary, view), ...lines]) terminal.error(line);
   return lines.length === 0 ? exitCodes.complete : exitCodes.withoutScore;
 }
 
@@ -58,7 +60,13 @@ function describeUnparsed(
     header: { group },
     flag,
     width,
-  }: { readonly header: GroupHeader; readonly flag: string; readonly width: number | undefined },
+    commandName,
+  }: {
+    readonly header: GroupHeader;
+    readonly flag: string;
+    readonly width: number | undefined;
+    readonly commandName: string;
+  },
 ): readonly string[] {
   const many = configs.flatMap(({ config, replicates }) => {
     const unparsed = sum(replicates.map((each) => each.unparsed));
@@ -71,7 +79,7 @@ function describeUnparsed(
   const text = `the scorer could not read ${many.join(', ')}: each scores 0`;
   return [
     wrapLine(text, width ?? Number.POSITIVE_INFINITY),
-    labelWhole('see', `thrice show ${group} --unparsed${flag}`, width),
+    labelWhole('see', nameCommands(`thrice show ${group} --unparsed${flag}`, commandName), width),
   ];
 }
 
@@ -83,12 +91,15 @@ export function describeUnscored(
     place,
     flag,
     width,
+    commandName = 'thrice',
   }: {
     readonly header: GroupHeader;
     readonly place: string;
     readonly flag: string;
     /** Characters of a line. @default no limit */
     readonly width?: number | undefined;
+    /** How Thrice is typed. @default thrice */
+    readonly commandName?: string;
   },
 ): readonly string[] {
   const { group } = header;
@@ -101,10 +112,12 @@ export function describeUnscored(
   const isOneConfig = configs.length === 1;
   return [
     `${total} of ${countOf(all, 'cell')} ${total === 1 ? 'has' : 'have'} no score:`,
-    ...groups.map((each) => describeGroup(each, { digits, width, commands, isOneConfig })),
+    ...groups.map((each) =>
+      describeGroup(each, { digits, width, commands, isOneConfig, commandName }),
+    ),
     labelWhole('listed in', `${place}/runs/${group}/${listedIn(configs)}`, width),
     ...(groups.some((each) => each.outcome === 'failed' && mayBeRerun(each, commands))
-      ? [describeNext(`thrice rerun ${group} --failed${flag}`, width)]
+      ? [describeNext(nameCommands(`thrice rerun ${group} --failed${flag}`, commandName), width)]
       : []),
   ];
 }
@@ -121,17 +134,20 @@ function describeGroup(
     width = Number.POSITIVE_INFINITY,
     commands,
     isOneConfig,
+    commandName,
   }: {
     readonly digits: number;
     readonly width: number | undefined;
     readonly commands: GroupPlace;
     readonly isOneConfig: boolean;
+    readonly commandName: string;
   },
 ): string {
   const text = message === null ? '' : `: ${onOneLine(message)}`;
   const others = otherMessages === 0 ? '' : ` and ${countOf(otherMessages, 'other text')}`;
   const of = [...cellsByConfig].map(([config, count]) => `${count} of ${config}`).join(', ');
-  const { action, command } = findRemedy(reason, commands) ?? {};
+  const { action, command: typed } = findRemedy(reason, commands) ?? {};
+  const command = typed === undefined ? undefined : nameCommands(typed, commandName);
   const line = [
     `  ${String(cells).padStart(digits)} x ${nameReason(outcome, reason)}${text}${others}`,
     isOneConfig ? '' : ` (${of})`,

@@ -1,6 +1,7 @@
 import { countOf, formatDollars, type ResendNote, renderTable } from '@thrice/core';
 import type { ConfigStatus, GroupStatus, LaneBatches } from '../engine/group-status.ts';
 import type { LaneLimitStatus, ModelLimitStatus, RateStatus } from '../engine/lane-limit-status.ts';
+import { nameCommands } from '../shell/command-name.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
 import { describeBudget } from './budget-text.ts';
@@ -18,6 +19,8 @@ export interface StatusView {
   readonly perSecond?: number | undefined;
   /** Characters of a line. @default no limit */
   readonly width?: number | undefined;
+  /** How Thrice is typed. @default thrice */
+  readonly commandName?: string;
 }
 
 /** Renders the status of a group: totals, one bar per config, lanes, open breakers, and the next command. */
@@ -40,7 +43,9 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
     ...openBreakers,
     ...describePaidTwice(status),
     ...status.resends.map((note) => plainText(describeResends(note))),
-    ...(status.next === null ? [] : [describeNext(status.next, view.width)]),
+    ...(status.next === null
+      ? []
+      : [describeNext(nameCommands(status.next, view.commandName ?? 'thrice'), view.width)]),
   ].join('\n');
 }
 

@@ -125,8 +125,8 @@ function hintAt(problem: string, message: string, line: RefusedLine): string | u
     kind === 'command' ? nameFor(name, COMMANDS) : line.options.find((own) => own === option);
   const meant = known ?? similarName(message);
   if (meant !== undefined) return `Did you mean ${meant}?`;
-  if (kind === 'option') return `thrice ${commandOf(argv)}--help lists all options`;
-  return `thrice ${argv[0] === 'dlq' ? 'dlq ' : ''}--help lists all commands`;
+  if (kind === 'option') return `thrice help ${commandOf(argv)}lists all options`;
+  return `thrice ${argv[0] === 'dlq' ? 'help dlq' : 'help'} lists all commands`;
 }
 
 function nameFor(
@@ -145,13 +145,12 @@ function similarName(message: string): string | undefined {
 /** Where the options and arguments of a command are listed, for a message that does not say what to write. */
 function seeHelp(problem: string, argv: readonly string[]): string | undefined {
   const isVague = /too many arguments|argument missing|not specified/.test(problem);
-  return isVague ? `thrice ${commandOf(argv)}--help shows how it is written` : undefined;
+  return isVague ? `thrice help ${commandOf(argv)}shows how it is written` : undefined;
 }
 
 /** The name of the command on a command line, with a space; empty without one. */
 function commandOf(argv: readonly string[]): string {
-  const words = argv.filter((word) => /^[a-z]+$/.test(word));
-  const [first = '', second = ''] = words;
+  const first = argv.find((word) => /^[a-z]+$/.test(word)) ?? '';
   if (first === '') return '';
-  return first === 'dlq' && second !== '' ? `${first} ${second} ` : `${first} `;
+  return first === 'dlq' ? 'dlq ' : `${first} `;
 }

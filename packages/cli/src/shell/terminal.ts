@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
 import { paint } from '../render/paint.ts';
+import { findCommandName, nameCommands } from './command-name.ts';
 import { readDescriptorLimit } from './descriptor-limit.ts';
 import { type Environment, withEnvFile } from './env-file.ts';
 
@@ -32,6 +33,8 @@ export interface Terminal {
   readonly environment: Environment;
   readonly workingFolder: string;
   readonly commandLine: readonly string[];
+  /** How Thrice is typed here; see {@link findCommandName}. */
+  readonly commandName: string;
   /** Most files and connections that the process may have open; undefined if unknown or unlimited. */
   readonly descriptorLimit: number | undefined;
 }
@@ -45,12 +48,14 @@ export function processTerminal(host: NodeJS.Process): Terminal {
     // Written out: core is not loaded for --help.
     host.stderr.write(plainText(`warning: [unreadable-env] .env: cannot be read (${reason})\n`));
   });
+  const commandName = findCommandName(host.argv[1], host.env);
   return {
     print: (text) => {
       host.stdout.write(`${paintFor(host.stdout, plainText(text))}\n`);
     },
     error: (text) => {
-      host.stderr.write(`${paintFor(host.stderr, plainText(text))}\n`);
+      const named = nameCommands(text, commandName);
+      host.stderr.write(`${paintFor(host.stderr, plainText(named))}\n`);
     },
     draw: (text) => {
       host.stderr.write(text);
@@ -74,6 +79,7 @@ export function processTerminal(host: NodeJS.Process): Terminal {
     environment,
     workingFolder: host.cwd(),
     commandLine: host.argv.slice(2),
+    commandName,
     get descriptorLimit() {
       return readDescriptorLimit(host);
     },

@@ -7,7 +7,7 @@ import type { CloudEngine } from './compose-cloud.ts';
 /** Interval between two lines about what was done, ms. */
 const PROGRESS_MS = 60_000;
 
-type ReportTerminal = Pick<Terminal, 'error' | 'isInteractive' | 'columns'>;
+type ReportTerminal = Pick<Terminal, 'error' | 'isInteractive' | 'columns' | 'commandName'>;
 
 /** What was done on a lane, in lines: every minute, at the end, and each kind of failure once in that time. */
 export class LaneProgress {

@@ -1,10 +1,10 @@
 /** The spec that `thrice init` writes: every line says what it is for. */
 export const starterSpec = `# A benchmark. Every question is asked under every config; the table compares the configs.
 #
-#   npx thrice run benchmark.toml         runs it: no key is needed, the models are simulated
-#   npx thrice summarize --latest         prints the table again
-#   npx thrice doctor benchmark.toml      checks spec, questions, keys and models; calls each model once
-#   npx thrice schema                     prints every key of this file, as JSON Schema
+#   thrice run benchmark.toml         runs it: no key is needed, the models are simulated
+#   thrice summarize --latest         prints the table again
+#   thrice doctor benchmark.toml      checks spec, questions, keys and models; calls each model once
+#   thrice schema                     prints every key of this file, as JSON Schema
 #
 # To ask a real model: change one \`model\` below, and put its key into .env, as .env.example shows.
 

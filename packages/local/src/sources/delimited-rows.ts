@@ -33,7 +33,10 @@ export async function* delimitedRows(
       const texts = Object.values(record);
       countedTwice += countIn(texts, '\r\n');
       if (texts.every((text) => text.trim() === '')) return null;
-      return { value: valueOf(record), place: `:${lines - countedTwice - countIn(texts, '\n')}` };
+      return {
+        value: namedValues(record),
+        place: `:${lines - countedTwice - countIn(texts, '\n')}`,
+      };
     },
     record_delimiter: lineEndsOf(head),
     // A quotation mark in the text of a TSV field is usually not doubled.
@@ -57,7 +60,7 @@ function countIn(texts: readonly string[], part: string): number {
   return texts.reduce((count, text) => count + text.split(part).length - 1, 0);
 }
 
-function valueOf(record: ParsedRecord): Record<string, string | null> {
+function namedValues(record: ParsedRecord): Record<string, string | null> {
   const named = Object.entries(record).filter(([column]) => column !== '');
   return Object.fromEntries(named.map(([column, text]) => [column, text === '' ? null : text]));
 }
