@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { runCommand } from '../../packages/cli/src/main.ts';
+import { nameCommands } from '../../packages/cli/src/shell/command-name.ts';
 import { isShown, type PageStep, readPage } from './doc-page.ts';
 import { fakeTerminal, thriceBin } from './run-thrice.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -102,7 +103,10 @@ async function openSession(variables: Readonly<Record<string, string>>): Promise
       if (execution === undefined) return undefined;
       for (const [name, label = ''] of execution.output.matchAll(GROUP)) groups.set(label, name);
       // Folders of this machine are `...` in the pages.
-      const output = execution.output.replaceAll(cwd, '...').replaceAll(folder.path, '...');
+      const output = execution.output
+        .replaceAll(thriceBin, 'npx --no thrice')
+        .replaceAll(cwd, '...')
+        .replaceAll(folder.path, '...');
       return { ...execution, output };
     },
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
@@ -119,8 +123,11 @@ async function callInside(
   const print = (text: string) => {
     printed.push(text);
   };
-  const terminal = fakeTerminal({ workingFolder, environment, commandLine: argv });
-  const exitCode = await runCommand(argv, { ...terminal, print, error: print, draw: print });
+  const terminal = fakeTerminal({
+    ...{ workingFolder, environment, commandLine: argv },
+    commandName: 'npx --no thrice',
+  });
+  const exitCode = await runCommand(argv, { ...terminal, print, error: (text) => print(nameCommands(text, terminal.commandName)), draw: print });
   return { exitCode, output: printed.join('\n') };
 }
 
