@@ -52,6 +52,18 @@ describe('a finished group', () => {
     });
   });
 
+  it('points to the wrong answers where all are wrong', () => {
+    const rows = Array.from({ length: 10 }, (_, index) => aCellRow({ id: `q${index}`, score: 0 }));
+
+    expect(report([aCellRow({ config: 'large', score: 0 }), ...rows])).toEqual({
+      exitCode: 0,
+      lines: [
+        'the scorer found all 10 of direct wrong: it may look for something else than the prompt asks for',
+        'see: thrice show demo --wrong --dir here',
+      ],
+    });
+  });
+
   it.each(['content-filtered', 'context-too-long', 'invalid-request'] as const)(
     'names no command for cells that would only be refused again: %s',
     (code) => {

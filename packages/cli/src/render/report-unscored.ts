@@ -12,6 +12,8 @@ const MESSAGE_CHARS = 200;
 
 /** A larger share of unparsed answers is rather the fault of the scorer or the prompt than of the model. */
 const MANY_UNPARSED_RATIO = 0.1;
+/** So many answers, and none of them right, are rather the fault of the scorer or the targets. */
+const MANY_WRONG = 10;
 
 /** The cells of a group that have no score for the same reason. */
 interface UnscoredGroup {
@@ -49,12 +51,12 @@ export function reportUnscored(
   const { commandName } = terminal;
   const view = { header, place, flag, width, commandName };
   const lines = describeUnscored(summary, view);
-  for (const line of [...describeUnparsed(summary, view), ...lines]) terminal.error(line);
+  for (const line of [...describeSuspects(summary, view), ...lines]) terminal.error(line);
   return lines.length === 0 ? exitCodes.complete : exitCodes.withoutScore;
 }
 
-/** Points to the answers that no scorer could read, where there are so many that the scorer may be at fault. */
-function describeUnparsed(
+/** Points to answers that a scorer could not read, or found all wrong: the scorer or the targets may be at fault. */
+function describeSuspects(
   { configs }: Summary,
   {
     header: { group },
@@ -68,18 +70,34 @@ function describeUnparsed(
     readonly commandName: string;
   },
 ): readonly string[] {
-  const many = configs.flatMap(({ config, replicates }) => {
+  const counted = configs.map(({ config, replicates }) => {
     const unparsed = sum(replicates.map((each) => each.unparsed));
-    const answers = unparsed + sum(replicates.map((each) => each.scored));
-    return unparsed > MANY_UNPARSED_RATIO * answers
-      ? [`${unparsed} of ${countOf(answers, 'answer')} of ${config}`]
-      : [];
+    const scored = sum(replicates.map((each) => each.scored));
+    return { config, unparsed, scored, points: sum(replicates.map((each) => each.correct)) };
   });
-  if (many.length === 0) return [];
-  const text = `the scorer could not read ${many.join(', ')}: each scores 0`;
-  return [
+  const unread = counted
+    .filter(({ unparsed, scored }) => unparsed > MANY_UNPARSED_RATIO * (unparsed + scored))
+    .map(
+      ({ config, unparsed, scored }) =>
+        `${unparsed} of ${countOf(unparsed + scored, 'answer')} of ${config}`,
+    );
+  const wrong = counted
+    .filter(({ scored, points }) => scored >= MANY_WRONG && points === 0)
+    .map(({ config, scored }) => `all ${scored} of ${config}`);
+  const lines = (text: string, list: string) => [
     wrapLine(text, width ?? Number.POSITIVE_INFINITY),
-    labelWhole('see', nameCommands(`thrice show ${group} --unparsed${flag}`, commandName), width),
+    labelWhole('see', nameCommands(`thrice show ${group} --${list}${flag}`, commandName), width),
+  ];
+  return [
+    ...(unread.length === 0
+      ? []
+      : lines(`the scorer could not read ${unread.join(', ')}: each scores 0`, 'unparsed')),
+    ...(wrong.length === 0
+      ? []
+      : lines(
+          `the scorer found ${wrong.join(', ')} wrong: it may look for something else than the prompt asks for`,
+          'wrong',
+        )),
   ];
 }
 
