@@ -169,7 +169,7 @@ describe('an edited spec', () => {
       'thrice: [spec-changed] <folder>/benchmark.toml: configs.a.temperature: was nothing, is 1',
       'thrice: [spec-changed] <folder>/benchmark.toml: question "q4": was asked, is missing',
       'thrice: [spec-changed] <folder>/benchmark.toml: question "q2": question: was 38 characters, is 40 characters',
-      `thrice: [spec-changed] ${edited.group} has answers that this would change or drop; undo it, or add it as a config or question of another name, or start a new group with "thrice run"`,
+      `thrice: [spec-changed] ${edited.group} has answers that this would change or drop; undo it, or add it as a config or question of another name, or start a new group`,
       '',
     ]);
     expect((await edited.call('verify', edited.group)).exitCode).toBe(0);

@@ -84,7 +84,7 @@ async function readText(path: string): Promise<string> {
 
 function describeUnreadable(error: unknown): string {
   const { code, message } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
-  if (code === 'ENOENT') return 'no such file';
+  if (code === 'ENOENT') return 'no such file; check the path';
   if (code === 'EISDIR') return 'expected a file, received a folder';
   return `cannot be read (${message ?? String(error)})`;
 }

@@ -75,7 +75,7 @@ describe('checkQuestions', () => {
     const checking = check(three.slice(0, 1), { configs });
 
     await expect(checking).rejects.toThrow(
-      'config "unfit": question "q1" has no tags.level, which the prompt asks for\nconfig "none": select leaves no question',
+      'config "unfit": question "q1" has no tags.level, which the prompt asks for; add it, or leave such questions out with select\nconfig "none": select leaves no question',
     );
   });
 
@@ -86,7 +86,8 @@ describe('checkQuestions', () => {
 
     await expect(checking).rejects.toMatchObject({
       code: 'invalid-question',
-      message: 'config "direct": question "q1" has no tags.level, which the prompt asks for',
+      message:
+        'config "direct": question "q1" has no tags.level, which the prompt asks for; add it, or leave such questions out with select',
     });
   });
 

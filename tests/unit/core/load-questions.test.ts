@@ -45,7 +45,7 @@ describe('loadQuestions', () => {
       '/q.jsonl:2: expected JSON (column 11: Expected \',\' or \'}\' after property value), received "{\\"id\\": \\"b\\""',
       '/q.jsonl:4: expected an object, received [1]',
       '/q.jsonl:5: question: expected a text, received []',
-      '/q.jsonl:6: id: "a" is the id of /q.jsonl:1 already',
+      '/q.jsonl:6: id: "a" is the id of /q.jsonl:1 already; give each question its own',
     ]);
     expect(error.message).toBe(error.details.problems?.join('\n'));
   });
@@ -128,7 +128,7 @@ describe('loadQuestions', () => {
 
     expect(error.details.problems).toEqual([
       '/q.json[1]: expected an object, received 5',
-      '/q.json[2]: id: "a" is the id of /q.json[0] already',
+      '/q.json[2]: id: "a" is the id of /q.json[0] already; give each question its own',
     ]);
   });
 
@@ -143,7 +143,9 @@ describe('loadQuestions', () => {
 
     const error = await refusalOf(files, ['/a.jsonl', '/b.jsonl']);
 
-    expect(error.message).toBe('/b.jsonl:1: id: "2" is the id of /a.jsonl:2 already');
+    expect(error.message).toBe(
+      '/b.jsonl:1: id: "2" is the id of /a.jsonl:2 already; give each question its own',
+    );
   });
 
   it.each([

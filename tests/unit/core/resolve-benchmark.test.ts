@@ -230,7 +230,7 @@ describe('a resolved benchmark', () => {
           { name: 'a', model: 'openai/y' },
         ],
       },
-      'configs[2].name: "a" is configs[0] already',
+      'configs[2].name: "a" is configs[0] already; rename one of them',
     ],
     [
       'an unknown lane',

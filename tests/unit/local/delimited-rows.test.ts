@@ -128,7 +128,7 @@ describe('a CSV or TSV file', () => {
 
     await expect(collect(fileSourceReader.readTable(path))).rejects.toMatchObject({
       code: 'invalid-file',
-      message: `${path}: no such file`,
+      message: `${path}: no such file; check the path`,
     });
   });
 

@@ -102,7 +102,7 @@ describe('fileSourceReader', () => {
   it('names a missing file', async () => {
     await using folder = await temporaryFolder();
     const path = folder.resolve('a.txt');
-    const expected = { code: 'invalid-file', message: `${path}: no such file` };
+    const expected = { code: 'invalid-file', message: `${path}: no such file; check the path` };
 
     await expect(fileSourceReader.readText(path)).rejects.toMatchObject(expected);
     await expect(linesOf(path)).rejects.toMatchObject(expected);

@@ -76,7 +76,7 @@ describe('a Parquet file', () => {
 
     await expect(collect(fileSourceReader.readTable(path))).rejects.toMatchObject({
       code: 'invalid-file',
-      message: `${path}: no such file`,
+      message: `${path}: no such file; check the path`,
     });
   });
 });

@@ -131,7 +131,7 @@ describe('loadRecordings', () => {
   it('names the file it cannot read', async () => {
     const problems = await problemsWith(loadRecordings, {}, 'absent.jsonl');
 
-    expect(problems).toEqual(['absent.jsonl: no such file']);
+    expect(problems).toEqual(['absent.jsonl: no such file; check the path']);
   });
 
   it('lists the first twenty problems and counts the rest', async () => {

@@ -57,7 +57,7 @@ function checkStage(name: string | undefined): string {
   throw new ThriceError({
     code: 'invalid-argument',
     message:
-      '--stage: expected the name of a deployed stage, received none: only a stage has a DLQ. On this machine, "thrice status" counts failed cells, runs/GROUP/RUN/failures_CONFIG.json lists them, and "thrice rerun RUN --failed" retries them',
+      '--stage: expected the name of a deployed stage, received none: only a stage has a DLQ. On this machine, "thrice status" counts failed cells and says how to retry them, and runs/GROUP/RUN/failures_CONFIG.json lists them',
   });
 }
 

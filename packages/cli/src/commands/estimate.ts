@@ -59,7 +59,7 @@ function pilotInStage(): ThriceError {
   return new ThriceError({
     code: 'invalid-argument',
     message:
-      '--pilot: expected an estimate without --stage, received --stage; run the first cells there with "thrice run --stage --limit", or the pilot on this machine',
+      '--pilot: expected an estimate without --stage, received --stage; leave out --stage for a pilot on this machine',
   });
 }
 

@@ -80,9 +80,9 @@ export function chooseGroup(
   throw new ThriceError({ code: 'unknown-group', message: `"${name}": ${remedy}` });
 }
 
-/** A spec is run; its groups are named by their label. */
+/** The groups of a spec are named by their label. */
 function specHint(name: string): string {
-  return /\.(?:toml|json)$/.test(name) ? `; "thrice run ${name}" starts one` : '';
+  return /\.(?:toml|json)$/.test(name) ? '; this is a spec: its groups begin with its name' : '';
 }
 
 /**
@@ -110,7 +110,7 @@ export function chooseNewest([newest]: readonly GroupRecord[]): LoadedGroup {
   if (newest !== undefined) return loadGroup(newest);
   throw new ThriceError({
     code: 'unknown-group',
-    message: 'expected a group, found none; start one with "thrice run SPEC"',
+    message: 'expected a group, found none; "thrice init" writes a benchmark to start from',
   });
 }
 

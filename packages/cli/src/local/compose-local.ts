@@ -39,7 +39,7 @@ export function openExistingEngine(folder: string, terminal: Terminal): LocalEng
   if (existsSync(join(path, 'thrice.db'))) return new LocalEngine(path);
   throw new ThriceError({
     code: 'unknown-group',
-    message: `${path}: expected runs, found none; start one with "thrice run SPEC", or name another folder with --dir`,
+    message: `${path}: expected runs, found none; name their folder with --dir, or write a benchmark to start from with "thrice init"`,
   });
 }
 

@@ -66,6 +66,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     '--no-cache',
     '--cache',
   ],
+  'thrice is typed once': ['thrice'],
   'it is an option of thrice estimate SPEC': ['--pilot'],
   [ESTIMATE]: ['--dry-run', '--dry', 'eval', 'evaluate', 'test', 'bench', 'benchmark', 'start'],
   [CONTINUE]: ['retry', 'continue', 'restart', 'redo', '--resume', '--continue', '--retry'],
@@ -90,6 +91,8 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 
 /** Where the values of arguments come from. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
+  format: 'the format of the files, as in thrice import echo results.json',
+  file: 'the files come after the format, as in thrice import echo results.json',
   spec: 'the file of a benchmark, as in benchmark.toml; thrice init writes one to start from',
   group: 'thrice ls lists all groups',
   run: 'thrice ls lists all groups; their runs end in -r1, -r2, ...',
@@ -120,6 +123,8 @@ function hintAt(problem: string, message: string, line: RefusedLine): string | u
   if (kind === undefined) return seeHelp(problem, argv);
   const elsewhere = nameFor(name, ELSEWHERE);
   if (elsewhere !== undefined) return elsewhere;
+  if (/\.(?:toml|json)$/.test(name)) return `a command comes first, as in thrice estimate ${name}`;
+  if (kind === 'option' && line.options.includes(name)) return `Did you mean ${name}?`;
   const option = nameFor(name, OPTIONS);
   const known =
     kind === 'command' ? nameFor(name, COMMANDS) : line.options.find((own) => own === option);

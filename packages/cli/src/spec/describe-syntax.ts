@@ -4,8 +4,14 @@ import { TomlError } from 'smol-toml';
 /** What to do about a mistake that `smol-toml` names, by a part of its reason. */
 const TOML_REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/escape/, 'write the path with "/", or between single quotes'],
-  [/invalid value/, 'texts stand between quotation marks'],
-  [/redefine/, 'it is there already'],
+  [/invalid value/, 'texts stand between straight quotation marks; true and false are lower-case'],
+  [/redefine/, 'it is there already: leave one of them out'],
+  [
+    /unfinished string|control characters/,
+    'a text ends with the mark that it begins with; one of several lines stands between """',
+  ],
+  [/table( array)? declaration/, 'a table has one bracket on each side, a config two: [[configs]]'],
+  [/end-of-line|illegal character/, 'a line has one key = value, or a table, or # and a comment'],
 ];
 
 /**
@@ -26,6 +32,7 @@ export function describeSyntax(error: unknown, text: string, file: string): stri
 
 /** What a file is that is no spec, and what to do; undefined where it cannot be told. */
 function describeOther(text: string, file: string, isJson: boolean): string | undefined {
+  if (text.trim() === '' && isJson) return 'an empty file; thrice init writes a spec to start from';
   if (text.includes('\u0000')) return 'UTF-16 or binary data; save it as UTF-8';
   const start = text.trimStart();
   if (file.endsWith('.jsonl') || file.endsWith('.csv') || file.endsWith('.parquet'))

@@ -51,7 +51,7 @@ export function refuseFirstBudget(
 ): void {
   if (capsOf(before).size > 0 || capsOf(after).size === 0) return;
   throw unsupported(
-    'the group was started without one, so that its calls in flight are not counted; start a new group with "thrice run"',
+    'the group was started without one, so that its calls in flight are not counted; start a new group',
   );
 }
 

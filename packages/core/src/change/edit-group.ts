@@ -83,7 +83,7 @@ async function refuseOtherAnswers(
     code: 'spec-changed',
     message: [
       ...cutList(problems).map((problem) => `${file}: ${problem}`),
-      `${edit.group.header.group} has answers that this would change or drop; undo it, or add it as a config or question of another name, or start a new group with "thrice run"`,
+      `${edit.group.header.group} has answers that this would change or drop; undo it, or add it as a config or question of another name, or start a new group`,
     ].join('\n'),
     details: { problems },
   });

@@ -35,20 +35,23 @@ export const imageUrlSchema = z
   );
 
 /** The content of a message in OpenAI's format: a text, or parts in order. */
-const questionContentSchema = z.union([
-  z.string(),
-  z
-    .array(
-      z.discriminatedUnion('type', [
-        z.strictObject({ type: z.literal('text'), text: z.string() }),
-        z.strictObject({
-          type: z.literal('image_url'),
-          image_url: z.strictObject({ url: imageUrlSchema }),
-        }),
-      ]),
-    )
-    .min(1),
-]);
+const questionContentSchema = z.union(
+  [
+    z.string(),
+    z
+      .array(
+        z.discriminatedUnion('type', [
+          z.strictObject({ type: z.literal('text'), text: z.string() }),
+          z.strictObject({
+            type: z.literal('image_url'),
+            image_url: z.strictObject({ url: imageUrlSchema }),
+          }),
+        ]),
+      )
+      .min(1),
+  ],
+  'expected a text or a list of parts',
+);
 
 /** One chat message of a question row, in OpenAI's format. No vendor takes an image of any role but `user`. */
 export const questionMessageSchema = z

@@ -49,6 +49,6 @@ function countPriceEdits({ edits, toolVersion: planned }: GroupHeader): number {
 function unknownSpend(group: string, path: string, count: number): ThriceError {
   return new ThriceError({
     code: 'invalid-spec',
-    message: `${path}: budget_usd: expected a group whose calls have a known cost, received ${group} with ${countOf(count, 'call')} without one; start a new group with "thrice run", or leave the budget out`,
+    message: `${path}: budget_usd: expected a group whose calls have a known cost, received ${group} with ${countOf(count, 'call')} without one; start a new group, or leave the budget out`,
   });
 }

@@ -95,7 +95,10 @@ function describeIssue(
     default:
       break;
   }
-  const remedy = suggestBrackets(issue, document) ?? suggestValue(issue, document);
+  const remedy =
+    suggestBrackets(issue, document) ??
+    suggestQuotes(issue, document) ??
+    suggestValue(issue, document);
   return [
     `${where}: ${expectation(issue)}, received ${showReceived(document, issue.path)}${remedy}`,
   ];
@@ -109,6 +112,20 @@ function issuesOfMeant(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] | u
   const [meant, ...others] = issue.errors.filter((inner) => !inner.some(isOtherType));
   if (meant === undefined || others.length > 0) return undefined;
   return meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+/** What to do about a number or a boolean between quotation marks, or a text without them. */
+function suggestQuotes(issue: z.core.$ZodIssue, document: unknown): string | undefined {
+  if (issue.code !== 'invalid_type' || issue.message.includes('quotation marks')) return undefined;
+  const received = valueAt(document, issue.path);
+  if (issue.expected === 'string')
+    return typeof received === 'number' || typeof received === 'boolean'
+      ? '; write it between quotation marks'
+      : undefined;
+  const isBare =
+    (issue.expected === 'boolean' && (received === 'true' || received === 'false')) ||
+    (issue.expected === 'number' && /^-?\d+(\.\d+)?$/.test(String(received)));
+  return typeof received === 'string' && isBare ? '; leave the quotation marks out' : undefined;
 }
 
 /** Suggests the nearest of the values that are allowed. */
@@ -131,8 +148,9 @@ function allowedValues(
 function suggestBrackets({ path }: z.core.$ZodIssue, document: unknown): string | undefined {
   const [table, ...others] = path;
   const value = valueAt(document, path);
-  if (others.length > 0 || typeof value !== 'object') return undefined;
-  if (table === 'configs' && !Array.isArray(value)) return '; write [[configs]] above each config';
+  if (others.length > 0 || (typeof value !== 'object' && value !== undefined)) return undefined;
+  if (table === 'configs' && !Array.isArray(value))
+    return '; write [[configs]] above each config, or in JSON a list of them';
   if (table === 'lanes' && Array.isArray(value)) return '; write [lanes.NAME] above each lane';
   return undefined;
 }

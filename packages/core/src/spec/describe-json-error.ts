@@ -14,15 +14,22 @@ export function describeJsonError(thrown: unknown, text: string): string {
   const column = `column ${(before.at(-1) ?? '').length + 1}`;
   const isOneLine = !text.trimEnd().includes('\n');
   const place = isOneLine ? column : `line ${before.length}, ${column}`;
-  return `${place}: ${reason}${describeHabit(text, offset)}`;
+  return `${place}: ${reason}${describeHabit(text, offset, reason)}`;
 }
 
 /** What the text seems to be instead, from how it goes on at its first error. */
-function describeHabit(text: string, offset: number): string {
+function describeHabit(text: string, offset: number, reason: string): string {
   const rest = text.slice(offset, offset + 20);
   if (/^(NaN|-?Infinity)/.test(rest)) return '; JSON has no such number: write null';
   if (/^(None|True|False)\b/.test(rest) || text.startsWith("{'"))
     return '; this is how Python prints it: write it with json.dumps';
+  if (/^\s*(?:#|\/\/)/.test(text)) return '; JSON has no comments: leave the line out';
+  if (/Unterminated/.test(reason)) return '; a line break within a text is written as \\n';
+  if (/^\s*,\s*$/.test(text.slice(offset))) return '; no comma stands after the last bracket';
+  if (/,\s*$/.test(text.slice(0, offset)) && /^[}\]]/.test(rest))
+    return '; no comma stands before a closing bracket';
+  if (/^\s*\{/.test(rest)) return '; write one object a line';
+  if (/^\s*\{\s*[A-Za-z_]/.test(text)) return '; names stand between double quotation marks';
   if (text.trim() === '{' || text.trim() === '[{')
     return '; a line has a whole question, or the file is one JSON array';
   const isTable = !/^[[{"]/.test(text.trimStart()) && !text.includes('\n');

@@ -201,6 +201,6 @@ function fieldText(question: Question, field: string): string {
   }
   throw new ThriceError({
     code: 'invalid-question',
-    message: `question "${question.id}" has no ${field}, which the prompt asks for`,
+    message: `question "${question.id}" has no ${field}, which the prompt asks for; add it, or leave such questions out with select`,
   });
 }

@@ -134,7 +134,8 @@ function configProblems(
   // On a case-insensitive disk, names that differ only in case share a file.
   const lowerName = config.name.toLowerCase();
   const earlier = spec.configs.findIndex(({ name }) => name.toLowerCase() === lowerName);
-  if (earlier < index) problems.push(`name: "${config.name}" is configs[${earlier}] already`);
+  if (earlier < index)
+    problems.push(`name: "${config.name}" is configs[${earlier}] already; rename one of them`);
   problems.push(...solverProblems(config), ...laneNameProblems(spec, config));
   if (scorers !== undefined) problems.push(...scorerProblems(spec, scorerNameOf(config), scorers));
   problems.push(...promptProblems(config, '', scorers !== undefined));
@@ -155,7 +156,7 @@ function laneNameProblems(spec: BenchmarkSpec, config: ConfigSpec): readonly str
     .filter(({ lane }) => !known.includes(lane))
     .map(
       ({ place, lane }) =>
-        `${place}: unknown lane "${lane}"${suggestName(lane, known)} (expected a built-in lane, or a [lanes.${lane}] table with its base_url)`,
+        `${place}: unknown lane "${lane}"${suggestName(lane, known)} (expected one of ${Object.keys(builtinLanes).join(', ')}, or a [lanes.${lane}] table with its base_url)`,
     );
 }
 
@@ -239,7 +240,7 @@ function laneProblems(name: string, lane: LaneSpec): string[] {
   for (const url of lane.endpoints ?? [lane.base_url ?? ''])
     problems.push(...urlProblems(url).map((problem) => `.base_url: ${problem}`));
   if (name !== SIMULATOR_LANE && (lane.behaviour ?? lane.faults) !== undefined) {
-    problems.push(': behaviour and faults are for lane "sim" only');
+    problems.push(': behaviour and faults are for lane "sim" only; leave them out');
   }
   return problems;
 }

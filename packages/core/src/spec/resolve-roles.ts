@@ -217,6 +217,8 @@ function combinationProblems({
 function repeatedModels(models: readonly string[] = []): readonly string[] {
   return models.flatMap((model, index) => {
     const first = models.indexOf(model);
-    return first === index ? [] : [`models[${index}]: "${model}" is models[${first}] already`];
+    return first === index
+      ? []
+      : [`models[${index}]: "${model}" is models[${first}] already; leave one of them out`];
   });
 }

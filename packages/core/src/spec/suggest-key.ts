@@ -26,11 +26,12 @@ const TOP_NAMES: Readonly<Record<string, string>> = {
 };
 /** Keys of the whole benchmark that other tools have, and that are options of a command here. */
 const OPTIONS: Readonly<Record<string, string>> = {
-  label: 'thrice run SPEC --label LABEL',
-  reuse: 'thrice run SPEC --reuse GROUP',
-  cache: 'thrice run SPEC --reuse GROUP',
-  wait_for_quota: 'thrice run SPEC --wait-for-quota',
-  dir: 'thrice run SPEC --dir FOLDER',
+  label: '--label LABEL',
+  reuse: '--reuse GROUP',
+  cache: '--reuse GROUP',
+  wait_for_quota: '--wait-for-quota',
+  dir: '--dir FOLDER',
+  output: '--dir FOLDER',
 };
 const CONFIG_NAMES: Readonly<Record<string, string>> = {
   system_prompt: 'system',
@@ -45,6 +46,8 @@ const CONFIG_NAMES: Readonly<Record<string, string>> = {
   max_new_tokens: 'max_tokens',
   effort: 'reasoning_effort',
   metric: 'scorer',
+  metrics: 'scorer',
+  label: 'name',
   grader: 'scorer',
   filter: 'select',
 };
@@ -122,7 +125,9 @@ const TOP_AND_LANE_NAMES: Readonly<Record<string, string>> = {
 };
 const FALLBACK_NAMES: ReadonlySet<string> = new Set(['fallback', 'fallbacks', 'fallback_models']);
 const WEBHOOK_NAMES: ReadonlySet<string> = new Set(['url', 'webhook', 'webhook_url', 'slack']);
-const SECRET_NAMES: ReadonlySet<string> = new Set(['api_key', 'apikey', 'key', 'token']);
+const SECRET_NAMES: ReadonlySet<string> = new Set(['api_key', 'apikey', 'key', 'token', 'headers']);
+const KEYS =
+  '; keys are never in a spec: name the environment variable that has it, below [lanes.NAME], as in api_key_env = "LAB_API_KEY"';
 
 /** Says what to write in place of an unknown key of a spec: the key that is meant, its place, or all keys that there are. */
 export function suggestKey(key: string, { path, known, configKeys }: KeyPlace): string {
@@ -159,8 +164,9 @@ function suggestAtTop(
   if (meant === 'configs')
     return '; describe each system to test in a [[configs]] table of its own';
   if (meant !== undefined) return didYouMean(meant);
+  if (isSecretName(key)) return KEYS;
   const command = OPTIONS[key];
-  if (command !== undefined) return `; it is an option of a command: ${command}`;
+  if (command !== undefined) return `; it is an option of the command: ${command}`;
   if (LANE_KEYS.has(key)) return '; it belongs to a lane: write it below [lanes.NAME]';
   if (SELECT_KEYS.has(key)) return '; write it below [select]';
   const isOfConfig = configKeys.includes(key) && !known.includes(key);
@@ -168,6 +174,7 @@ function suggestAtTop(
 }
 
 function suggestInConfig(key: string, known: readonly string[]): string | undefined {
+  if (isSecretName(key)) return KEYS;
   const shared = TOP_AND_LANE_NAMES[key];
   if (shared !== undefined)
     return `; write ${shared} at the top of the spec, or below [lanes.NAME] for one lane`;
@@ -189,6 +196,10 @@ function suggestInRole(key: string): string | undefined {
     : undefined;
 }
 
+function isSecretName(key: string): boolean {
+  return SECRET_NAMES.has(key.toLowerCase()) || /_(?:KEY|TOKEN)$|api_?key$/.test(key);
+}
+
 function suggestInNotify(key: string): string | undefined {
   return WEBHOOK_NAMES.has(key)
     ? '; the URL is a secret: name the environment variable that has it, as in webhook_env = "THRICE_WEBHOOK"'
@@ -196,8 +207,7 @@ function suggestInNotify(key: string): string | undefined {
 }
 
 function suggestInLane(key: string): string | undefined {
-  if (SECRET_NAMES.has(key.toLowerCase()))
-    return '; keys are never in a spec: name the environment variable that has it, as in api_key_env = "LAB_API_KEY"';
+  if (isSecretName(key)) return KEYS;
   if (TOP_KEYS.has(key) && !(key in LANE_NAMES)) return AT_TOP;
   return suggestName(key, LANE_NAMES);
 }

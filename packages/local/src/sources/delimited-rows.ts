@@ -111,7 +111,11 @@ function describeReason(error: CsvError): string {
     case 'CSV_RECORD_INCONSISTENT_COLUMNS': {
       const expected = Array.isArray(error['columns']) ? error['columns'].length : 'other';
       const received = Array.isArray(error['record']) ? error['record'].length : 'others';
-      return `expected ${expected} fields, one per column, received ${received}; put texts with separators in quotation marks`;
+      const remedy =
+        Number(received) < Number(expected)
+          ? 'an empty field needs its separator'
+          : 'put texts with separators in quotation marks';
+      return `expected ${expected} fields, one per column, received ${received}; ${remedy}`;
     }
     case 'CSV_QUOTE_NOT_CLOSED':
     case 'CSV_MAX_RECORD_SIZE':

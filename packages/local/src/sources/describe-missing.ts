@@ -7,6 +7,6 @@ const HABITS: readonly (readonly [RegExp, string])[] = [
 
 /** Says that there is no file at a path, and what seems to be the reason. */
 export function describeMissing(path: string): string {
-  const remedy = HABITS.find(([pattern]) => pattern.test(path))?.[1] ?? '';
+  const remedy = HABITS.find(([pattern]) => pattern.test(path))?.[1] ?? '; check the path';
   return `no such file${remedy}`;
 }

@@ -146,7 +146,9 @@ function createIdCheck(): IdCheck {
       const id = isRepeated && hasDerivedId === true ? numbered(question.id) : question.id;
       const earlier = seen.get(id);
       if (earlier !== undefined) {
-        return { problems: [`id: "${id}" is the id of ${earlier} already`] };
+        return {
+          problems: [`id: "${id}" is the id of ${earlier} already; give each question its own`],
+        };
       }
       seen.set(id, where);
       return id === question.id ? row : { question: { ...question, id } };
