@@ -76,6 +76,18 @@ describe('the package of the command, installed into an empty folder', () => {
     expect(verified).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
+  it('shows its help within 150 ms', async () => {
+    const millis: number[] = [];
+    // The fastest of some: a busy machine delays every process.
+    for (let round = 0; round < 10; round += 1) {
+      const startedMs = performance.now();
+      await thrice('--help');
+      millis.push(performance.now() - startedMs);
+    }
+
+    expect(Math.min(...millis)).toBeLessThan(150);
+  });
+
   it('has the pages by task, and every link of its pages leads to a file of the package', async () => {
     const home = project.resolve('node_modules/thrice');
 

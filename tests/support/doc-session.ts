@@ -127,7 +127,12 @@ async function callInside(
     ...{ workingFolder, environment, commandLine: argv },
     commandName: 'npx --no thrice',
   });
-  const exitCode = await runCommand(argv, { ...terminal, print, error: (text) => print(nameCommands(text, terminal.commandName)), draw: print });
+  const exitCode = await runCommand(argv, {
+    ...terminal,
+    print,
+    error: (text) => print(nameCommands(text, terminal.commandName)),
+    draw: print,
+  });
   return { exitCode, output: printed.join('\n') };
 }
 

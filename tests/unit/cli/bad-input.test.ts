@@ -72,7 +72,7 @@ const documents = mistakes((input) => {
   return { files: { [name]: text }, argv: ['run', name] };
 })`
   b.json: [1] => b.json: the document: expected a table, received [1]
-  b.json: {\n  "questions": "q.jsonl",\n} => b.json: expected JSON (line 3, column 1: Expected double-quoted property name; no comma stands before a closing bracket)
+  b.json: {\n  "questions": "q.jsonl",\n} => b.json: expected JSON (line 3, column 1: Expected double-quoted property name; no comma stands after the last entry)
   b.json: questions = "q.jsonl" => b.json: expected JSON, received TOML; give it a name that ends in .toml
   b.yaml: providers:\n  - openai:gpt-4o => b.yaml: expected TOML, received YAML; write it as TOML: key = value, and [[configs]] above the keys of each config
   q.jsonl: {"id": "q1", "question": "1 + 1?"} => q.jsonl: expected TOML, received a file of questions; name it in a spec: questions = "..."
@@ -89,7 +89,7 @@ const documents = mistakes((input) => {
   b.toml: questions = "questions.jsonl"\n[[configs]]\nname = "a"\nmodel = "lab/m => b.toml: expected TOML (line 4, column 9: unfinished string); a text ends with the mark that it begins with; one of several lines stands between """
   b.toml: questions = 'questions.jsonl"\n[[configs]]\nname = "a" => b.toml: expected TOML (line 1, column 30: control characters are not allowed in strings); a text ends with the mark that it begins with; one of several lines stands between """
   b.toml: questions: "questions.jsonl"\n => b.toml: expected TOML, received YAML; write it as TOML: key = value, and [[configs]] above the keys of each config
-  b.toml: questions = "questions.jsonl"\n[[configs]\nname = "a" => b.toml: expected TOML (line 2, column 11: expected end of table array declaration); a table has one bracket on each side, a config two: [[configs]]
+  b.toml: questions = "questions.jsonl"\n[[configs]\nname = "a" => b.toml: expected TOML (line 2, column 11: expected end of table array declaration); a table is written as [lanes.NAME], a config as [[configs]]
   b.toml: questions = "questions.jsonl"\n[[configs]]\nname = a => b.toml: expected TOML (line 3, column 8: invalid value); texts stand between straight quotation marks; true and false are lower-case
   b.toml: questions = "questions.jsonl"\n[[configs]]\nname = "a" model = "lab/m" => b.toml: expected TOML (line 3, column 12: each key-value declaration must be followed by an end-of-line); a line has one key = value, or a table, or # and a comment
   b.toml: questions = "questions.jsonl"\n// a comment\n[[configs]]\nname = "a" => b.toml: expected TOML (line 2, column 1: illegal character in key); a line has one key = value, or a table, or # and a comment
@@ -357,7 +357,7 @@ const inFaults = mistakes((faults) => {
 `;
 
 const inQuestions = mistakes((rows) => given({ rows: `${rows}\n` }))`
-  [\n{"id": "q1", "question": "1?"},\n] => <rows>: expected a JSON array (line 3, column 1: Unexpected token ']'; no comma stands before a closing bracket)
+  [\n{"id": "q1", "question": "1?"},\n] => <rows>: expected a JSON array (line 3, column 1: Unexpected token ']'; no comma stands after the last entry)
   => <rows>: expected at least one question, received none
   [] => <rows>: expected at least one question, received none
   {"id": "q1", "question": "1?", "attachments": ["a.png"]} => <rows>:1: attachments[0]: expected an image as a data URL (data:image/png;base64,...) …, received "a.png"
@@ -394,9 +394,9 @@ const inQuestions = mistakes((rows) => given({ rows: `${rows}\n` }))`
   "1?" => <rows>:1: expected an object, received "1?"
   null => <rows>:1: expected an object, received null
   ["1?", "2"] => <rows>[0]: expected an object, received "1?"\n<rows>[1]: expected an object, received "2"
-  {"question": "1?"}, => <rows>:1: expected JSON (column 19: Unexpected non-whitespace character after JSON; no comma stands after the last bracket), received "{\"question\": \"1?\"},"
+  {"question": "1?"}, => <rows>:1: expected JSON (column 19: Unexpected non-whitespace character after JSON; no comma stands at the end of a line), received "{\"question\": \"1?\"},"
   {"question": "1?"} {"question": "2?"} => <rows>:1: expected JSON (column 20: Unexpected non-whitespace character after JSON; write one object a line), received "{\"question\": \"1?\"} {\"question\": \"2?\"}"
-  {"question": "1?", } => <rows>:1: expected JSON (column 20: Expected double-quoted property name; no comma stands before a closing bracket), received "{\"question\": \"1?\", }"
+  {"question": "1?", } => <rows>:1: expected JSON (column 20: Expected double-quoted property name; no comma stands after the last entry), received "{\"question\": \"1?\", }"
   {question: "1?"} => <rows>:1: expected JSON (column 2: Expected property name or '}'; names stand between double quotation marks), received "{question: \"1?\"}"
   {"question": "line\nbreak"} => <rows>:1: expected JSON (column 19: Unterminated string; a line break within a text is written as \n), received "{\"question\": \"line"\n<rows>:2: expected JSON (column 1: Unexpected token 'b'), received "break\"}"
   # a comment => <rows>:1: expected JSON (column 1: Unexpected token '#'; JSON has no comments: leave the line out), received "# a comment"

@@ -459,7 +459,7 @@ describe('the options of dlq', () => {
       exitCode: 64,
       stdout: '',
       stderr: lines(
-        'thrice: [invalid-argument] --stage: expected the name of a deployed stage, received none: only a stage has a DLQ. On this machine, "thrice status" counts failed cells, runs/GROUP/RUN/failures_CONFIG.json lists them, and "thrice rerun RUN --failed" retries them',
+        'thrice: [invalid-argument] --stage: expected the name of a deployed stage, received none: only a stage has a DLQ. On this machine, "thrice status" counts failed cells and says how to retry them, and runs/GROUP/RUN/failures_CONFIG.json lists them',
       ),
     });
   });

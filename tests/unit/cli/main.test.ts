@@ -76,8 +76,8 @@ describe('a command that fails', () => {
     expect(terminal.stderr).toBe(
       [
         'thrice: [unknown-group] /nowhere: expected runs, found none;',
-        '  start one with "thrice run SPEC", or name another folder',
-        '  with --dir\n',
+        '  name their folder with --dir, or write a benchmark to',
+        '  start from with "thrice init"\n',
       ].join('\n'),
     );
   });

@@ -154,7 +154,7 @@ describe('parseQuestionRow', () => {
     [
       'a number for a question',
       { id: 'q1', question: 5 },
-      ['question: expected a text, received 5'],
+      ['question: expected a text, received 5; write it between quotation marks'],
     ],
     [
       'a message of an unknown role',

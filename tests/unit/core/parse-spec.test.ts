@@ -74,7 +74,11 @@ describe('a spec', () => {
   it.each<[string, unknown, string]>([
     ['a list instead of a table', [], 'the document: expected a table, received []'],
     ['null', null, 'the document: expected a table, received null'],
-    ['no config', { questions: 'q' }, 'configs: expected a list, received nothing'],
+    [
+      'no config',
+      { questions: 'q' },
+      'configs: expected a list, received nothing; write [[configs]] above each config, or in JSON a list of them',
+    ],
     [
       'an empty list of configs',
       { ...minimal, configs: [] },
@@ -93,7 +97,7 @@ describe('a spec', () => {
     [
       'a text instead of a number',
       { ...minimal, replicates: '3' },
-      'replicates: expected a number, received "3"',
+      'replicates: expected a number, received "3"; leave the quotation marks out',
     ],
     [
       'a fraction instead of a count',

@@ -235,7 +235,7 @@ describe('a resolved benchmark', () => {
     [
       'an unknown lane',
       { configs: [{ name: 'a', model: 'opnai/x' }] },
-      'configs.a.model: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane, or a [lanes.opnai] table with its base_url)',
+      'configs.a.model: unknown lane "opnai"; did you mean "openai"? (expected one of openai, anthropic, gemini, kimi, deepseek, grok, mistral, or a [lanes.opnai] table with its base_url)',
     ],
     [
       'an unknown scorer',
@@ -275,7 +275,7 @@ describe('a resolved benchmark', () => {
     [
       'faults on a real lane',
       { lanes: { openai: { faults: 'faults.json' } } },
-      'lanes.openai: behaviour and faults are for lane "sim" only',
+      'lanes.openai: behaviour and faults are for lane "sim" only; leave them out',
     ],
     [
       'columns of a dataset',

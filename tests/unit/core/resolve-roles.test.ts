@@ -113,7 +113,7 @@ describe('the roles of a config', () => {
     [
       'an unknown lane in a list',
       { solver: 'router', models: ['openai/a', 'opnai/b'] },
-      'models[1]: unknown lane "opnai"; did you mean "openai"? (expected a built-in lane, or a [lanes.opnai] table with its base_url)',
+      'models[1]: unknown lane "opnai"; did you mean "openai"? (expected one of openai, anthropic, gemini, kimi, deepseek, grok, mistral, or a [lanes.opnai] table with its base_url)',
     ],
     [
       'a cascade without an escalation',

@@ -121,17 +121,25 @@ function hintAt(problem: string, message: string, line: RefusedLine): string | u
   if (argument !== '') return ARGUMENTS[argument];
   const [, kind, name = ''] = /unknown (command|option) '([^'=]+)/.exec(problem) ?? [];
   if (kind === undefined) return seeHelp(problem, argv);
-  const elsewhere = nameFor(name, ELSEWHERE);
-  if (elsewhere !== undefined) return elsewhere;
+  return (
+    nameFor(name, ELSEWHERE) ??
+    (kind === 'command' ? hintAtCommand : hintAtOption)(name, message, line)
+  );
+}
+
+function hintAtCommand(name: string, message: string, { argv }: RefusedLine): string {
   if (/\.(?:toml|json)$/.test(name)) return `a command comes first, as in thrice estimate ${name}`;
-  if (kind === 'option' && line.options.includes(name)) return `Did you mean ${name}?`;
-  const option = nameFor(name, OPTIONS);
-  const known =
-    kind === 'command' ? nameFor(name, COMMANDS) : line.options.find((own) => own === option);
-  const meant = known ?? similarName(message);
+  const meant = nameFor(name, COMMANDS) ?? similarName(message);
   if (meant !== undefined) return `Did you mean ${meant}?`;
-  if (kind === 'option') return `thrice help ${commandOf(argv)}lists all options`;
   return `thrice ${argv[0] === 'dlq' ? 'help dlq' : 'help'} lists all commands`;
+}
+
+function hintAtOption(name: string, message: string, { argv, options }: RefusedLine): string {
+  const meant = options.find((own) => own === name || own === nameFor(name, OPTIONS));
+  const found = meant ?? similarName(message);
+  return found === undefined
+    ? `thrice help ${commandOf(argv)}lists all options`
+    : `Did you mean ${found}?`;
 }
 
 function nameFor(

@@ -10,7 +10,7 @@ const TOML_REMEDIES: readonly (readonly [RegExp, string])[] = [
     /unfinished string|control characters/,
     'a text ends with the mark that it begins with; one of several lines stands between """',
   ],
-  [/table( array)? declaration/, 'a table has one bracket on each side, a config two: [[configs]]'],
+  [/table( array)? declaration/, 'a table is written as [lanes.NAME], a config as [[configs]]'],
   [/end-of-line|illegal character/, 'a line has one key = value, or a table, or # and a comment'],
 ];
 

@@ -17,24 +17,44 @@ export function describeJsonError(thrown: unknown, text: string): string {
   return `${place}: ${reason}${describeHabit(text, offset, reason)}`;
 }
 
-/** What the text seems to be instead, from how it goes on at its first error. */
+/** What a text seems to be instead, by what stands before and after its first error and by the parser's reason. */
+const HABITS: readonly (readonly [
+  (text: string, before: string, rest: string, reason: string) => boolean,
+  string,
+])[] = [
+  [(_, _before, rest) => /^(NaN|-?Infinity)/.test(rest), 'JSON has no such number: write null'],
+  [
+    (text, _, rest) => /^(None|True|False)\b/.test(rest) || text.startsWith("{'"),
+    'this is how Python prints it: write it with json.dumps',
+  ],
+  [(text) => /^\s*(?:#|\/\/)/.test(text), 'JSON has no comments: leave the line out'],
+  [
+    (_, _before, _rest, reason) => reason.startsWith('Unterminated'),
+    'a line break within a text is written as \\n',
+  ],
+  [(_, _before, rest) => /^\s*,\s*$/.test(rest), 'no comma stands at the end of a line'],
+  [
+    (_, before, rest) => /,\s*$/.test(before) && /^[}\]]/.test(rest),
+    'no comma stands after the last entry',
+  ],
+  [(_, _before, rest) => /^\s*\{/.test(rest), 'write one object a line'],
+  [(text) => /^\s*\{\s*[A-Za-z_]/.test(text), 'names stand between double quotation marks'],
+  [
+    (text) => text.trim() === '{' || text.trim() === '[{',
+    'a line has a whole question, or the file is one JSON array',
+  ],
+  [(text) => isTable(text) && text.includes('\t'), 'this is a line with tabs, as of TSV'],
+  [(text) => isTable(text) && text.includes(','), 'this is a line with commas, as of CSV'],
+];
+
 function describeHabit(text: string, offset: number, reason: string): string {
-  const rest = text.slice(offset, offset + 20);
-  if (/^(NaN|-?Infinity)/.test(rest)) return '; JSON has no such number: write null';
-  if (/^(None|True|False)\b/.test(rest) || text.startsWith("{'"))
-    return '; this is how Python prints it: write it with json.dumps';
-  if (/^\s*(?:#|\/\/)/.test(text)) return '; JSON has no comments: leave the line out';
-  if (/Unterminated/.test(reason)) return '; a line break within a text is written as \\n';
-  if (/^\s*,\s*$/.test(text.slice(offset))) return '; no comma stands after the last bracket';
-  if (/,\s*$/.test(text.slice(0, offset)) && /^[}\]]/.test(rest))
-    return '; no comma stands before a closing bracket';
-  if (/^\s*\{/.test(rest)) return '; write one object a line';
-  if (/^\s*\{\s*[A-Za-z_]/.test(text)) return '; names stand between double quotation marks';
-  if (text.trim() === '{' || text.trim() === '[{')
-    return '; a line has a whole question, or the file is one JSON array';
-  const isTable = !/^[[{"]/.test(text.trimStart()) && !text.includes('\n');
-  if (isTable && text.includes('\t')) return '; this is a line with tabs, as of TSV';
-  return isTable && text.includes(',') ? '; this is a line with commas, as of CSV' : '';
+  const [before, rest] = [text.slice(0, offset), text.slice(offset)];
+  const habit = HABITS.find(([isMet]) => isMet(text, before, rest, reason))?.[1];
+  return habit === undefined ? '' : `; ${habit}`;
+}
+
+function isTable(text: string): boolean {
+  return !/^[[{"]/.test(text.trimStart()) && !text.includes('\n');
 }
 
 /** The parser gives no position for two errors: a text that ends too soon, and a bad token. */
