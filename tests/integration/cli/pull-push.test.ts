@@ -585,7 +585,7 @@ describe('a pulled group that uses the bundled simulator', () => {
     const resumed = await thrice(away, 'resume', 'trial');
 
     expect(resumed.exitCode).toBe(64);
-    expect(resumed.stderr).toContain(`${home.path}/behaviour.json: no such file`);
+    expect(resumed.stderr).toContain(`${home.path}/behaviour.json: no such file; check the path`);
   });
 });
 
