@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { benchAnswerCpu } from './answer-cpu.ts';
-import { benchHelp } from './help.ts';
+import { benchHelp, benchQuickStart } from './help.ts';
 import { benchHiddenLimit } from './hidden-limit.ts';
 import { benchMemoryAndResume } from './memory-and-resume.ts';
 import { benchOwnCpu } from './own-cpu.ts';
@@ -27,6 +27,7 @@ const benches = {
   planning: benchPlanning,
   rescore: benchRescore,
   help: benchHelp,
+  quickstart: benchQuickStart,
   answer: benchAnswerCpu,
   limit: benchHiddenLimit,
 } as const;

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Measurement } from './bench.ts';
 import { median, runThrice } from './bench-support.ts';
 
@@ -15,6 +18,22 @@ export async function benchHelp(): Promise<readonly Measurement[]> {
       measured: `${median(millis).toFixed(0)} ms`,
       budget: '<= 150 ms',
       isMet: median(millis) <= 150,
+    },
+  ];
+}
+
+/** How long a newcomer waits for the table of the quick start. */
+export async function benchQuickStart(): Promise<readonly Measurement[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'thrice-bench-'));
+  const spec = join(import.meta.dirname, '../../examples/quickstart/benchmark.toml');
+  const { seconds } = await runThrice(['run', spec, '--dir', folder]);
+  rmSync(folder, { recursive: true });
+  return [
+    {
+      what: 'the quick start',
+      measured: `${seconds.toFixed(1)} s`,
+      budget: '< 10 s',
+      isMet: seconds < 10,
     },
   ];
 }

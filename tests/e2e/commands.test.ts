@@ -775,13 +775,11 @@ describe('thrice run', () => {
     expect(simulator.stats().requestCount).toBe(4);
   });
 
-  it('shows a newcomer the table of README.md within ten seconds, after one retry', async () => {
+  it('shows a newcomer the table of README.md, after one retry', async () => {
     await using folder = await temporaryFolder();
     const cwd = folder.path;
 
-    const startedMs = performance.now();
     const ran = await runThrice(['run', quickstart, '--dir', 'runs'], { cwd });
-    const seconds = (performance.now() - startedMs) / 1_000;
     const { stdout } = await callThrice(['status', '--json', '--dir', 'runs'], { cwd });
 
     const status = z
@@ -802,7 +800,6 @@ describe('thrice run', () => {
     expect(total(({ retries }) => retries)).toBe(1);
     expect(ran.stderr).toContain(' 1 retry, 0 failed');
     expect(ran.stderr).not.toMatch(/blocked|\[[a-z-]+\]/);
-    expect(seconds).toBeLessThan(10);
   });
 });
 

@@ -17,12 +17,18 @@ describe('describeJsonError', () => {
     ['{"a": tru', 'column 10: Unexpected end of JSON input'],
     ['{"a": trux}', "column 10: Unexpected token 'x'"],
     ['{"a": 1 "b"}', "column 9: Expected ',' or '}' after property value"],
-    ['{a: 1}', "column 2: Expected property name or '}'; names stand between double quotation marks"],
+    [
+      '{a: 1}',
+      "column 2: Expected property name or '}'; names stand between double quotation marks",
+    ],
     ['"abc', 'column 5: Unterminated string; a line break within a text is written as \\n'],
     ['[1]]', 'column 4: Unexpected non-whitespace character after JSON'],
     ['[\n1,\n]\n', "line 3, column 1: Unexpected token ']'; no comma stands after the last entry"],
     ['[\n{"a": 1},\n{"a": oops}\n]', "line 3, column 7: Unexpected token 'o'"],
-    ['{\n  "a": 1,\n}', 'line 3, column 1: Expected double-quoted property name; no comma stands after the last entry'],
+    [
+      '{\n  "a": 1,\n}',
+      'line 3, column 1: Expected double-quoted property name; no comma stands after the last entry',
+    ],
     ['{"a": nul\n}', 'line 1, column 10: Unexpected line end'],
   ])('%j: %s', (text, problem) => {
     expect(problemOf(text)).toBe(problem);
