@@ -598,7 +598,7 @@ describe('a copy without a stage', () => {
     expect(outcome).toEqual({
       exitCode: 64,
       stdout: '',
-      stderr: "thrice: [invalid-argument] required option '--stage <name>' not specified\n",
+      stderr: `thrice: [invalid-argument] required option '--stage <name>' not specified (thrice help ${command} shows how it is written)\n`,
     });
     expect(await readdir(folder.path)).toEqual([]);
   });
