@@ -85,7 +85,7 @@ describe('loadRecordings', () => {
     expect(problems).toEqual([
       'r.jsonl:2: prediction: expected a text, received nothing',
       'r.jsonl:3: expected JSON (column 13: Unexpected end of JSON input)',
-      'r.jsonl:4: question: expected a text, received 7',
+      'r.jsonl:4: question: expected a text, received 7; write it between quotation marks',
       'r.jsonl:4: arm: expected "direct" or "cot", received "both"',
     ]);
   });
