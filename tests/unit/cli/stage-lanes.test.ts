@@ -81,7 +81,7 @@ describe('the lanes of a group in a stage', () => {
     expect(() => refuseUnfitLanes(lanesOf(lane), keyed)).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
-        message: expect.stringContaining(message),
+        message: expect.stringContaining(message) as unknown,
       }),
     );
   });
