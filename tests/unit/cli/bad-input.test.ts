@@ -622,7 +622,7 @@ const others: readonly Mistake[] = [
   {
     input: 'a field of the prompt that every object has',
     ...given({ config: 'model = "lab/m"\nprompt = "{{question}} {{metadata.constructor}}"' }),
-    says: 'config "a": question "q1" has no metadata.constructor, which the prompt asks for',
+    says: 'config "a": question "q1" has no metadata.constructor, which the prompt asks for; add it, or leave such questions out with select',
   },
   {
     input: 'an image column with a path',
