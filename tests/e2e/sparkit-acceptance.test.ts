@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Summary } from '@thrice/core';
+import { builtinLanes, type Summary } from '@thrice/core';
 import { type Simulator, startSimulator } from '@thrice/simulator';
 import { parse } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
@@ -32,7 +32,11 @@ async function runbookFiles({ url }: Simulator): Promise<Readonly<Record<string,
     const spec = parse(files.get(name) ?? '') as { lanes: Record<string, object> };
     const names = new Set([...vendors, ...Object.keys(spec.lanes)]);
     const lanes: Readonly<Record<string, object>> = Object.fromEntries(
-      [...names].map((lane) => [lane, { ...spec.lanes[lane], base_url: url }]),
+      [...names].map((lane) => {
+        // The key of a vendor goes to no other server by itself.
+        const api_key_env = builtinLanes[lane]?.apiKeyEnv;
+        return [lane, { api_key_env, ...spec.lanes[lane], base_url: url }];
+      }),
     );
     return JSON.stringify({ ...spec, lanes });
   };
