@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { killAtRandom } from '../support/random-kills.ts';
 
 /** `THRICE_KILLS=200 npx vitest run --project long tests/long/paid-twice.test.ts` kills more often. */
-const killCount = Number(process.env['THRICE_KILLS'] ?? 48);
+const killCount = Number(process.env['THRICE_KILLS'] ?? 40);
 const seed = Number(process.env['THRICE_KILL_SEED'] ?? 1);
 const KILLS_PER_GROUP = 8;
 
