@@ -219,23 +219,31 @@ describe('the parts of a plan', () => {
     expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(true);
   });
 
-  it('stop when another worker has taken the work over', async () => {
-    const { stage } = await manyPages(3);
-    const { send } = stage.queue;
-    let isFirst = true;
-    stage.queue.send = async (...tasks) => {
-      await send.apply(stage.queue, tasks);
-      if (!isFirst) return;
-      isFirst = false;
-      stage.clock.advance(limits.leaseMs);
-      await serve(stage, plan);
-    };
+  it.each([
+    ['saves a checkpoint', true],
+    ['extends its lease', false],
+  ])(
+    'stop when another worker has taken the work over, as soon as the first %s',
+    async (_, isOutOfTime) => {
+      const { stage } = await manyPages(3);
+      const { send } = stage.queue;
+      let isFirst = true;
+      stage.queue.send = async (...tasks) => {
+        await send.apply(stage.queue, tasks);
+        if (!isFirst) return;
+        isFirst = false;
+        stage.clock.advance(limits.leaseMs);
+        await serve(stage, plan);
+      };
 
-    await expect(serve(stage, plan, () => true)).rejects.toMatchObject({ code: 'lease-lost' });
+      const served = serve(stage, plan, () => isOutOfTime);
 
-    expect(stage.requests.tasks).toEqual([]);
-    expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(true);
-  });
+      await expect(served).rejects.toMatchObject({ code: 'lease-lost' });
+
+      expect(stage.requests.tasks).toEqual([]);
+      expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(true);
+    },
+  );
 
   it('are not begun again by a repeated message for the next one', async () => {
     const stage = new FakeStage();

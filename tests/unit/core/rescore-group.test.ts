@@ -132,8 +132,14 @@ describe('rescoreGroup', () => {
     }
     expect(correctOf(await readSummary(engine, name))).toEqual({ a: 0, b: 0 });
     const other = JSON.stringify({ grading: { number: 1 } });
-    engine.blobs.texts.set(`runs/${name}/${runs.at(-1)}/manifest.json`, other);
-    await expect(rescoreGroup(group, undefined, engine)).rejects.toMatchObject({
+    const [run = ''] = runs;
+    for (const key of files) {
+      const text = engine.blobs.texts.get(key) ?? '';
+      engine.blobs.texts.set(key.replaceAll(run, 'second'), text);
+    }
+    engine.blobs.texts.set(`runs/${name}/second/manifest.json`, other);
+    const withSecond = { ...group, header: { ...group.header, runs: [run, 'second'] } };
+    await expect(rescoreGroup(withSecond, undefined, engine)).rejects.toMatchObject({
       code: 'unsupported',
     });
   });
