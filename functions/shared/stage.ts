@@ -14,6 +14,7 @@ export function readStage(): Stage {
  * @throws {ThriceError} `key-withheld` for a lane that would take it to a host other than those that the stack binds it to.
  */
 export function readApiKey(lane: Lane): string | undefined {
+  if (lane.apiKeyEnv === undefined) return undefined;
   return readLaneKey(lane, readStage().laneKeys, (name) => readSecret('ApiKeys', name));
 }
 

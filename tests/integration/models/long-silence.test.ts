@@ -29,8 +29,7 @@ async function callWithSilence(first: string, second: string): Promise<ModelResp
   await using models = openModels(new FakeClock());
   const lane = aLane({ endpoints: [server.url], timeoutMs: limits.stageCallMs });
   const call = models.clientFor(lane).send(aModelRequest({ lane }), new AbortController().signal);
-  call.catch(() => undefined);
-  const socket = await received;
+  const socket = await Promise.race([received, call.then(unanswered)]);
 
   for (let passedMs = 0; passedMs < SILENCE_MS; passedMs += STEP_MS) {
     vi.advanceTimersByTime(STEP_MS);
@@ -40,6 +39,10 @@ async function callWithSilence(first: string, second: string): Promise<ModelResp
   socket.end(second);
 
   return await call;
+}
+
+function unanswered(): never {
+  throw new Error('expected a call that waits');
 }
 
 describe('a model in a stage that is silent for 14 minutes', () => {
