@@ -94,7 +94,8 @@ export function findRemedy(
 /** Says what to do before work continues that an error has paused; undefined if the error's own text has to do. */
 export function findActionBeforeResume(code: ErrorCode): string | undefined {
   const remedy = remedies[code];
-  return remedy?.next === 'new-group' ? undefined : remedy?.action;
+  const isSaid = code === 'wrong-served-model';
+  return isSaid || remedy?.next === 'new-group' ? undefined : remedy?.action;
 }
 
 function nextCommand(next: NextStep, { group, spec, flag }: GroupPlace): string | undefined {
