@@ -115,6 +115,7 @@ export function aTally(parts: Partial<Tally> = {}): Tally {
     run: 'demo-r1',
     config: 'direct',
     counts,
+    toGrade: 0,
     correct: 1,
     costUsd: 0,
     wasteUsd: 0,
@@ -379,6 +380,7 @@ export function aBenchmark(parts: Partial<Benchmark> = {}): Benchmark {
     budgetUsd: undefined,
     lanes: new Map([['lab', aLane()]]),
     configs: [aConfig()],
+    gradeConfigs: [],
     prices: new Map(),
     ...parts,
   };
@@ -393,6 +395,7 @@ export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
     ...result,
     target: ['42'],
     confidence: null,
+    metrics: {},
     tags: {},
     overheadUsd: 0,
     wasteUsd: 0,

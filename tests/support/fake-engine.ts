@@ -4,6 +4,7 @@ import {
   checkQuestions,
   type Delivery,
   executeCell,
+  findConfig,
   type GroupDraft,
   type GroupHeader,
   Heartbeat,
@@ -81,6 +82,7 @@ export class FakeEngine {
       ledger,
       responseCache: this.responseCache,
       blobs: this.blobs,
+      sendTask: (lane, task) => queue.send(lane, [task]),
       batches: this.batches,
       clientFor: () => this.models,
       governor: this.governor,
@@ -107,7 +109,7 @@ export class FakeEngine {
     const line = JSON.stringify(question);
     await this.blobs.write(key, [`${line}\n`]);
     const config = task.config ?? 'direct';
-    const lane = this.benchmark.configs.find(({ name }) => name === config)?.lane ?? 'lab';
+    const lane = findConfig(this.benchmark, config)?.lane ?? 'lab';
     await this.queue.send(lane, [
       {
         v: 1,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
+  answeringConfigOf,
   asDuplicate,
   type CachedResponse,
   type CallConditions,
@@ -12,7 +13,6 @@ import {
   type Clock,
   type Completion,
   type Conditions,
-  countRetries,
   type DiscardedCall,
   type GivenUpCall,
   type GroupHeader,
@@ -29,7 +29,9 @@ import {
   type Submission,
   spendOf,
   type Tally,
+  type TallyChange,
   ThriceError,
+  tallyChangeOf,
   type UnreadableGroup,
 } from '@thrice/core';
 import { FakeResponseCache } from './fake-response-cache.ts';
@@ -385,32 +387,34 @@ export class FakeLedger implements Ledger, CallConditions, GroupRecords {
       record.result === undefined || record.key.run !== run ? [] : [record],
     );
     const discarded = [...this.#discarded.values()].filter(({ key }) => key.run === run);
-    const configs = new Set([...done, ...discarded].map(({ key }) => key.config));
+    const configs = new Set(
+      [...done, ...discarded].map(({ key }) => answeringConfigOf(key.config)),
+    );
     return [...configs].map((config) => {
-      const results = done.flatMap(({ key, result }) =>
-        key.config === config && result !== undefined ? [result] : [],
-      );
-      const waste = spendOf(
-        discarded.filter(({ key }) => key.config === config).map(({ entry }) => entry.call),
-      );
-      const spend = spendOf(results.flatMap(({ calls }) => calls));
-      const count = (outcome: string) =>
-        results.filter((result) => result.outcome === outcome).length;
+      const isCounted = ({ key }: { readonly key: CellKey }) =>
+        answeringConfigOf(key.config) === config;
+      const changes = done.filter(isCounted).flatMap(({ key, result }) => {
+        return result === undefined ? [] : [tallyChangeOf(key, result)];
+      });
+      const waste = spendOf(discarded.filter(isCounted).map(({ entry }) => entry.call));
+      const sum = (name: keyof TallyChange) =>
+        changes.reduce((total, change) => total + change[name], 0);
       return {
         run,
         config,
         counts: {
-          scored: count('scored'),
-          unparsed: count('unparsed'),
-          ungraded: count('ungraded'),
-          failed: count('failed'),
+          scored: sum('scored'),
+          unparsed: sum('unparsed'),
+          ungraded: sum('ungraded'),
+          failed: sum('failed'),
         },
-        correct: results.filter(({ score }) => score === 1).length,
-        costUsd: spend.costUsd + waste.costUsd,
+        toGrade: sum('toGrade'),
+        correct: sum('correct'),
+        costUsd: sum('costUsd') + waste.costUsd,
         wasteUsd: waste.costUsd,
-        overheadUsd: spend.overheadUsd,
-        unpricedCalls: spend.unpricedCalls + waste.unpricedCalls,
-        retries: results.reduce((sum, result) => sum + countRetries(result), 0),
+        overheadUsd: sum('overheadUsd'),
+        unpricedCalls: sum('unpricedCalls') + waste.unpricedCalls,
+        retries: sum('retries'),
       };
     });
   }
@@ -458,6 +462,7 @@ function addTallies(left: Tally, right: Tally, sign: 1 | -1): Tally {
       ungraded: left.counts.ungraded + sign * right.counts.ungraded,
       failed: left.counts.failed + sign * right.counts.failed,
     },
+    toGrade: left.toGrade + sign * right.toGrade,
     correct: left.correct + sign * right.correct,
     costUsd: left.costUsd + sign * right.costUsd,
     wasteUsd: left.wasteUsd + sign * right.wasteUsd,

@@ -219,6 +219,7 @@ export class FakeStage {
       batches: steps.watch('batches', this.batches),
       budgets: steps.watch('budgets', this.budgets),
       blobs: this.blobs,
+      sendTask: (lane, task) => queue.send(lane, [task]),
       clientFor: () => models,
       governor,
       heartbeat: new Heartbeat({ ledger, queue, clock, owner }),

@@ -74,10 +74,9 @@ const replacedWords: readonly ReplacedWord[] = [
       /\b(?:inside|within|in) (?:the|an|one|this|that|each|every|another|the same) attempts?\b|\bthose of earlier attempts\b|\battempts? (?:of|at) (?:a|the|its|this|each) (?:task|message|delivery)\b|\bdeliver(?:y|ed) attempts?\b/i,
   },
   {
-    word: 'verdict',
-    instead: 'grade; without a verdict: ungraded',
-    pattern: /verdict/i,
-    allowedIn: ['tests/support/echo-expectation.ts'],
+    word: 'verdict, of a cell',
+    instead: 'grade; without a verdict: ungraded. A verdict is what a judge says',
+    pattern: /without a verdict|verdict of (?:a|the) cell/i,
   },
   {
     word: 'try, tries',

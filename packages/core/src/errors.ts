@@ -27,6 +27,7 @@ export const errorCodesByClass = {
     'truncated-response',
     'connection-failed',
     'unknown-response',
+    'unreadable-verdict',
     'store-unavailable',
     'no-progress',
     'webhook-unavailable',

@@ -96,6 +96,8 @@ export {
 export {
   type Benchmark,
   type Config,
+  cellConfigsOf,
+  findConfig,
   isJudge,
   type Lane,
   type Protocol,
@@ -148,7 +150,7 @@ export {
   type DiscardedCall,
   type FinishReason,
   inRecordedOrder,
-  isAnswer,
+  isOfAnswer,
   type JournalEntry,
   journalEntrySchema,
   type ModelOutput,
@@ -165,14 +167,17 @@ export {
   type CellResult,
   type CellRow,
   cellResultSchema,
-  countRetries,
   type GivenUpCall,
   givenUpCallSchema,
   hasScore,
   noAnswer,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema } from './domain/cell-task.ts';
-export { modelsOfConfig, namedModelsOf } from './domain/config-models.ts';
+export {
+  modelsOfConfig,
+  namedModelsOf,
+  type PlannedModels,
+} from './domain/config-models.ts';
 export {
   type CellDlqEntry,
   type DlqEntry,
@@ -180,6 +185,8 @@ export {
   type UnreadableDlqEntry,
 } from './domain/dlq-entry.ts';
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
+export type { Grade } from './domain/grade.ts';
+export { answeringConfigOf } from './domain/grade-cell.ts';
 export type { Grading } from './domain/grading.ts';
 export {
   type GroupHeader,
@@ -212,11 +219,17 @@ export { type ResendNote, resendNoteSchema } from './domain/resends.ts';
 export {
   createScorerRegistry,
   type Pattern,
-  type Scorer,
   type ScorerRegistry,
+  type ScorerSpec,
+  type TextScorer,
 } from './domain/scorer.ts';
 export { isSameSubmission, type Submission, submissionSchema } from './domain/submission.ts';
-export { countPlanned, type Tally } from './domain/tally.ts';
+export {
+  countPlanned,
+  type Tally,
+  type TallyChange,
+  tallyChangeOf,
+} from './domain/tally.ts';
 export {
   asUnreadable,
   refuseUnreadable,
@@ -355,7 +368,6 @@ export { formatDollars } from './results/summary-formats.ts';
 export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';
 export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
-export type { Grade } from './scorers/grade-answer.ts';
 export { gradeResult } from './scorers/grade-result.ts';
 export { toSolverRegistry } from './solvers/registry.ts';
 export { requestOf, textOf } from './solvers/request-of.ts';

@@ -141,8 +141,8 @@ describe('a spec', () => {
     ],
     [
       'an unknown scorer kind',
-      { ...minimal, scorers: { q: { kind: 'judge' } } },
-      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric" or "regex", received "judge"',
+      { ...minimal, scorers: { q: { kind: 'guess' } } },
+      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex" or "judge", received "guess"',
     ],
     [
       'an invalid pattern',

@@ -130,8 +130,8 @@ describe('the costs of a replicate', () => {
       knownSpendUsd: 1.75,
       calls: 3,
       unpricedCalls: 0,
-      inputTokens: 27,
-      outputTokens: 5,
+      inputTokens: 20,
+      outputTokens: 4,
     });
   });
 

@@ -110,7 +110,7 @@ describe('rescoreGroup', () => {
     const { engine, group } = await rescored(edited({ a: { kind: 'includes' } }));
     const { group: name, runs } = group.header;
     const includes = scorerRegistry.get('includes');
-    if (includes === undefined) throw new Error('expected the scorer');
+    if (includes?.reads !== 'text') throw new Error('expected the scorer');
     // A later version that finds every answer wrong.
     const scorers = new Map([
       ...scorerRegistry,

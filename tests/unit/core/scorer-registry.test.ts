@@ -3,7 +3,7 @@ import {
   createBenchmarkSpecSchema,
   createScorerRegistry,
   groupHeaderSchema,
-  type Scorer,
+  type TextScorer,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -21,8 +21,9 @@ const parameters = z.strictObject({
 });
 
 /** Reads what follows a marker; correct if the target starts with it. */
-const prefix: Scorer<typeof parameters> = {
+const prefix: TextScorer<typeof parameters> = {
   kind: 'prefix',
+  reads: 'text',
   version: 7,
   parameters,
   needsTable: false,
@@ -94,7 +95,7 @@ describe('an added scorer', () => {
     ],
     [
       { kind: 'suffix' },
-      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex" or "prefix", received "suffix"',
+      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "judge" or "prefix", received "suffix"',
     ],
   ])('takes part in the errors for the table %j', (table, problem) => {
     expect(() => parseSpec(specOf(table), 'demo.toml', schema)).toThrow(`demo.toml: ${problem}`);
@@ -135,7 +136,7 @@ describe('a stored group', () => {
       patterns: inProcessPatterns,
     });
 
-    const known = '(expected exact, choice, includes, bbh, numeric, regex)';
+    const known = '(expected exact, choice, includes, bbh, numeric, regex, judge)';
     expect(resolving).toThrow(`configs.a.scorer: unknown scorer kind "prefix" ${known}`);
     await expect(grading).rejects.toMatchObject({
       code: 'unsupported',
@@ -159,9 +160,10 @@ describe('the built-in scorers', () => {
   });
 
   it.each(all.map((scorer) => [scorer.kind, scorer] as const))(
-    '%s needs a table only if a parameter is required',
-    (_, { parameters: schemaOfParameters, needsTable }) => {
-      expect(schemaOfParameters.safeParse({}).success).toBe(!needsTable);
+    '%s needs a table only if a parameter is required, or a judge named',
+    (_, { reads, parameters: schemaOfParameters, needsTable }) => {
+      const isComplete = schemaOfParameters.safeParse({}).success && reads !== 'verdicts';
+      expect(isComplete).toBe(!needsTable);
     },
   );
 

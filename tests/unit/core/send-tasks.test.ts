@@ -85,8 +85,8 @@ describe('the tasks of a group', () => {
   it('offers one page of questions of one config at a time', async () => {
     const group = new SentGroup(questionsOf(pageSize + 1));
     const asked: string[] = [];
-    const choose: ChooseTasks = async (run, config, questions) => {
-      asked.push(`${run} ${config} ${questions.length}`);
+    const choose: ChooseTasks = async (run, { name }, questions) => {
+      asked.push(`${run} ${name} ${questions.length}`);
       return [];
     };
     const configs = [aConfig({ name: 'a' }), aConfig({ name: 'b', select: { start: pageSize } })];
@@ -227,7 +227,7 @@ describe('chooseFailed', () => {
     const { ledger, ...group } = await mixedCells();
 
     await group.send({
-      choose: chooseFailed(ledger, [aConfig()], { patterns: inProcessPatterns }),
+      choose: chooseFailed(ledger, { patterns: inProcessPatterns }),
     });
 
     expect(group.chosen()).toEqual(['failed 1', 'ungraded 4']);

@@ -106,6 +106,7 @@ export const tallyItemSchema = itemSchema.extend({
   wasteUsd: z.number().default(0),
   overheadUsd: z.number().default(0),
   unpricedCalls: z.number().default(0),
+  toGrade: z.number().default(0),
   /** Number of writes. Conditions compare this count because summed costs may not be exact doubles. */
   changeCount: z.number(),
 });

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
+  answeringConfigOf,
   type CellKey,
   type CellResult,
-  countRetries,
-  spendOf,
   type Tally,
   ThriceError,
+  tallyChangeOf,
 } from '@thrice/core';
 import { collect } from './collect.ts';
 import {
@@ -30,19 +30,8 @@ export class TallyItems {
 
   /** Counts the result of a cell, or takes it back. */
   async count(key: CellKey, result: CellResult, sign: 1 | -1): Promise<Tally | undefined> {
-    const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
-    const { costUsd, overheadUsd, unpricedCalls } = spendOf(result.calls);
-    return await this.add(key, {
-      scored: count('scored'),
-      unparsed: count('unparsed'),
-      ungraded: count('ungraded'),
-      failed: count('failed'),
-      correct: result.score === 1 ? sign : 0,
-      costUsd: sign * costUsd,
-      retries: sign * countRetries(result),
-      overheadUsd: sign * overheadUsd,
-      unpricedCalls: sign * unpricedCalls,
-    });
+    const changes = Object.entries(tallyChangeOf(key, result));
+    return await this.add(key, Object.fromEntries(changes.map(([name, by]) => [name, sign * by])));
   }
 
   /**
@@ -51,9 +40,10 @@ export class TallyItems {
    * @returns The tally as it is then; undefined after a failure.
    */
   async add(
-    { run, config }: CellKey,
+    { run, config: ofCell }: CellKey,
     change: Partial<Omit<TallyItem, 'schemaVersion' | 'run' | 'config'>>,
   ): Promise<Tally | undefined> {
+    const config = answeringConfigOf(ofCell);
     const set = { schemaVersion: SCHEMA_VERSION, run, config };
     // All of them, because an item that is new needs every count.
     const add = {
@@ -67,6 +57,7 @@ export class TallyItems {
       wasteUsd: 0,
       overheadUsd: 0,
       unpricedCalls: 0,
+      toGrade: 0,
       ...change,
       changeCount: 1,
     };

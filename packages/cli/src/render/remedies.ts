@@ -39,6 +39,10 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
   },
   'connection-failed': { action: 'check base_url and the network', next: 'rerun' },
   'unknown-response': { action: 'ask again', next: 'rerun' },
+  'unreadable-verdict': {
+    action: 'correct the prompt of the judge, or ask another one',
+    next: 'rerun',
+  },
   'no-progress': { action: 'remove the reason', next: 'rerun' },
   unclassified: { action: 'read the text of the error', next: 'rerun' },
   'context-too-long': {

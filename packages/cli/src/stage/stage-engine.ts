@@ -1,11 +1,11 @@
 import {
   benchmarkOf,
-  type GroupHeader,
   haltingBreakers,
   isOutage,
   isSentBatch,
   mayHaveBatches,
   type OpenBreaker,
+  type PlannedModels,
   summarizeBudget,
   toOpenBreakers,
 } from '@thrice/core';
@@ -92,7 +92,7 @@ export async function readStageActivity(
  * @param configs - The names of those with unfinished cells.
  */
 export function stateOfConfigs(
-  header: Pick<GroupHeader, 'spec' | 'keys'>,
+  header: PlannedModels,
   configs: readonly string[],
   openBreakers: readonly OpenBreaker[],
 ): Activity['state'] {

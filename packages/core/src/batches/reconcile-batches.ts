@@ -1,7 +1,7 @@
 import { CallBudget } from '../calls/call-budget.ts';
 import type { WorkerObserver } from '../cells/worker-events.ts';
 import { type Batch, type BatchedCall, isSentBatch } from '../domain/batch.ts';
-import type { Benchmark } from '../domain/benchmark.ts';
+import { type Benchmark, cellConfigsOf, findConfig } from '../domain/benchmark.ts';
 import { breakersFor, type OpenBreakers } from '../domain/breaker.ts';
 import { capsOf } from '../domain/budget.ts';
 import type { CellTask } from '../domain/cell-task.ts';
@@ -158,7 +158,7 @@ async function mayGrow(
   countTasks: TaskCounter['countTasks'],
 ): Promise<boolean> {
   if (!isPlanned) return true;
-  const lanes = new Set(benchmark.configs.map(({ lane }) => lane));
+  const lanes = new Set(cellConfigsOf(benchmark).map(({ lane }) => lane));
   const counts = await Promise.all([...lanes].map(countTasks));
   return counts.some((count) => count > 0);
 }
@@ -177,18 +177,14 @@ function openWorker(
     ...{ owner: OWNER, benchmark, batches, ledger, budget, laneHealth },
     ...{ batchClientFor, clock, observe },
     wake: async (ended) => {
-      const byLane = Map.groupBy(ended, ({ cell }) => laneOfCell(cell.config, benchmark));
+      const byLane = Map.groupBy(ended, ({ cell }) => findConfig(benchmark, cell.config)?.lane);
+      // Undefined for a config that an edit has removed: its cells have no tasks.
       for (const [lane, calls] of byLane)
         if (lane !== undefined) await queue.send(lane, calls.map(toTask));
     },
     isGone: () => false,
     roundMs: ROUND_MS,
   };
-}
-
-/** Undefined for a config that an edit has removed: its cells have no tasks. */
-function laneOfCell(config: string, { configs }: Benchmark): string | undefined {
-  return configs.find(({ name }) => name === config)?.lane;
 }
 
 function toTask({ cell, question, place: { generation } }: BatchedCall): CellTask {

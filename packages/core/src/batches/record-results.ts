@@ -1,5 +1,6 @@
 import { recordResponse } from '../calls/record-response.ts';
 import type { AcceptedBatch, BatchedCall, WaitingCall } from '../domain/batch.ts';
+import { findConfig } from '../domain/benchmark.ts';
 import { assertNever, ThriceError } from '../errors.ts';
 import type { BatchedResponse, BatchResult } from '../ports/batch-client.ts';
 import type { BatchWorker } from './batch-worker.ts';
@@ -88,7 +89,7 @@ async function recordAnswer(
   const { benchmark, ledger, observe } = worker;
   const { lane, model } = request;
   const response = { ...answer, latencyMs, ttftMs: null, rateLimits: {} };
-  const config = benchmark.configs.find(({ name }) => name === cell.config);
+  const config = findConfig(benchmark, cell.config);
   const recorded = await recordResponse(
     {
       key: cell,

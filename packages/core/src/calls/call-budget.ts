@@ -1,5 +1,5 @@
 import type { WorkerObserver } from '../cells/worker-events.ts';
-import type { Benchmark } from '../domain/benchmark.ts';
+import { type Benchmark, cellConfigsOf } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { type BudgetAccount, type CallKey, toNanoUsd, toUsd } from '../domain/budget.ts';
 import type { CellKey } from '../domain/cell.ts';
@@ -47,7 +47,10 @@ const LOCAL_WAIT: BudgetWait = {
   queueMs: limits.deferredDelayMs,
 };
 
-type BudgetedBenchmark = Pick<Benchmark, 'configs' | 'lanes' | 'parallel' | 'prices'>;
+type BudgetedBenchmark = Pick<
+  Benchmark,
+  'configs' | 'gradeConfigs' | 'lanes' | 'parallel' | 'prices'
+>;
 
 /** A cell that waits for calls in flight. */
 interface WaitingCell {
@@ -262,8 +265,10 @@ export class CallBudget {
 }
 
 /** Whether cells that wait have to leave room for those whose responses in the background are to be polled. */
-export function hasBackground({ configs }: Pick<Benchmark, 'configs'>): boolean {
-  return configs.some(({ roles }) => roles.some(({ isBackground }) => isBackground));
+export function hasBackground(benchmark: Pick<Benchmark, 'configs' | 'gradeConfigs'>): boolean {
+  return cellConfigsOf(benchmark).some(({ roles }) =>
+    roles.some(({ isBackground }) => isBackground),
+  );
 }
 
 function stopped(): ThriceError {

@@ -1,12 +1,14 @@
 import { isOtherModel, withPayment, wrongServedModel } from '../cells/cell-errors.ts';
 import type { Worker } from '../cells/worker.ts';
+import { type Config, findConfig } from '../domain/benchmark.ts';
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
-import type { Call, JournalEntry, JournalPlace } from '../domain/call.ts';
+import type { Call, JournalEntry, JournalPlace, ModelOutput } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import { ThriceError } from '../errors.ts';
 import type { ModelResponse } from '../ports/model-client.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
+import { configureJudgedScorer } from '../scorers/grade-answer.ts';
 import type { CallOption } from './call-options.ts';
 
 /** A response that is paid for, and the call that it is of. */
@@ -32,12 +34,14 @@ export interface PaidResponse {
 export async function recordResponse(
   paid: PaidResponse,
   commit: (entry: JournalEntry) => Promise<JournalEntry>,
-  worker: Pick<Worker, 'benchmark' | 'budget' | 'clock' | 'observe'>,
+  worker: Pick<Worker, 'benchmark' | 'budget' | 'clock' | 'observe' | 'scorers'>,
 ): Promise<JournalEntry | ThriceError> {
   const { key, option, place, callId, response } = paid;
   const { output, raw } = response;
-  const fault = findFault(paid);
-  const call: Call = { ...describeCall(paid, worker), discarded: fault?.code ?? null };
+  const config = findConfig(worker.benchmark, key.config);
+  const fault = findFault(paid) ?? findNoVerdict(response.output, config, worker);
+  const purpose = config?.grades === undefined ? 'answering' : 'grading';
+  const call: Call = { ...describeCall(paid, worker), purpose, discarded: fault?.code ?? null };
   const facts = { schemaVersion: 1, kind: 'model-call', callId } as const;
   const entry = await commit({ ...facts, ...place, call, output, raw });
   await worker.budget?.settle({ cell: key, step: option.step, callId }, call.costUsd);
@@ -50,13 +54,12 @@ export async function recordResponse(
 function describeCall(
   { option: { step, request, insteadOf }, response, startedAtMs, waitMs }: PaidResponse,
   { benchmark, clock }: Pick<Worker, 'benchmark' | 'clock'>,
-): Omit<Call, 'discarded'> {
+): Omit<Call, 'discarded' | 'purpose'> {
   const price = benchmark.prices.get(modelRefOf(request));
   const serviceTier = response.usage.serviceTier ?? request.serviceTier ?? null;
   const usage = { ...response.usage, serviceTier };
   return {
     step,
-    purpose: 'answering',
     lane: request.lane,
     endpoint: response.endpoint,
     model: request.model,
@@ -87,6 +90,21 @@ function findFault({
     return wrongServedModel(response, request);
   if (response.finishReason !== 'content-filter') return undefined;
   return new ThriceError({ code: 'content-filtered', message: 'the vendor filtered the answer' });
+}
+
+/** Returns why the reply of a judge is no verdict; undefined if it is one, or nobody judges. */
+function findNoVerdict(
+  output: ModelOutput,
+  config: Config | undefined,
+  { scorers }: Pick<Worker, 'scorers'>,
+): ThriceError | undefined {
+  if (config?.grades === undefined) return undefined;
+  const { scorer, parameters } = configureJudgedScorer(config.scorer, scorers);
+  if (scorer.isVerdict(output, parameters)) return undefined;
+  return new ThriceError({
+    code: 'unreadable-verdict',
+    message: `expected a verdict as the prompt asks for it, received ${JSON.stringify((output.text ?? '').slice(0, 100))}`,
+  });
 }
 
 function reportOtherModel(

@@ -4,7 +4,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { processTask, type TaskSettlement, type TaskWorker } from './process-task.ts';
 
 /** Answers the tasks of a stage: an execution environment of its functions, or a process on another machine. */
-export interface TaskHost extends Omit<TaskWorker, 'owner' | 'heartbeat'> {
+export interface TaskHost extends Omit<TaskWorker, 'owner' | 'heartbeat' | 'sendTask'> {
   readonly queue: TaskQueue;
   /** Creates a unique name of a worker. */
   readonly createOwner: () => string;
@@ -39,6 +39,7 @@ export async function answerTask(
   try {
     return await processTask(delivery, isRedelivered, {
       ...host,
+      sendTask: (lane, task) => queue.send(lane, [task]),
       owner,
       heartbeat,
     });

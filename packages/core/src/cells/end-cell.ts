@@ -1,5 +1,6 @@
 import { callsOf, totalCost } from '../domain/call.ts';
-import type { CellResult } from '../domain/cell.ts';
+import { type CellResult, noAnswer } from '../domain/cell.ts';
+import type { Grade } from '../domain/grade.ts';
 import type { Question } from '../domain/question.ts';
 import type { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -7,6 +8,7 @@ import type { SolverMove } from '../ports/solver.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import type { CellAtWork } from './cell-at-work.ts';
 import { toFailedResult } from './failed-result.ts';
+import { sendGradeTask } from './grade-task.ts';
 import { toRecordedAnswer } from './solver-input.ts';
 import type { Settlement } from './worker.ts';
 
@@ -54,6 +56,21 @@ export async function completeCell(
   });
 }
 
+/** Completes a grade cell with the grade of its scorer. */
+export async function completeGrade(cell: CellAtWork, grade: Grade): Promise<Settlement> {
+  const calls = callsOf(cell.journal.performed);
+  return await storeResult(cell, {
+    ...noAnswer,
+    ...grade,
+    error: null,
+    costUsd: totalCost(calls),
+    latencyMs: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0),
+    startedAt: calls[0]?.startedAt ?? cell.worker.clock.toIso(cell.startedAtMs),
+    calls,
+    attempts: cell.attempts.total + calls.length,
+  });
+}
+
 /** Completes a cell that has failed. */
 export async function failCell(cell: CellAtWork, error: ThriceError): Promise<Settlement> {
   const { journal, attempts, worker } = cell;
@@ -75,5 +92,6 @@ async function storeResult(
   // Another worker has the cell and may die: only the task of a done cell is acknowledged.
   if (completion.kind === 'refused') return { kind: 'release', delayMs: limits.heartbeatMs };
   observe({ kind: 'cell-completed', key, result: complete, tally: completion.tally });
+  await sendGradeTask({ key, question, config, result: complete }, worker);
   return { kind: 'acknowledge' };
 }

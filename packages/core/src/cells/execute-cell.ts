@@ -5,10 +5,10 @@ import { makeCall } from '../calls/make-call.ts';
 import { SharedCalls } from '../calls/shared-calls.ts';
 import { takeKeptCall } from '../calls/take-kept-call.ts';
 import { takeSharedCall } from '../calls/take-shared-call.ts';
-import type { Benchmark, Config } from '../domain/benchmark.ts';
+import { type Benchmark, type Config, findConfig } from '../domain/benchmark.ts';
 import { blockersOf } from '../domain/breaker.ts';
-import type { JournalEntry } from '../domain/call.ts';
-import { type CellKey, hasScore } from '../domain/cell.ts';
+import type { Journal, JournalEntry } from '../domain/call.ts';
+import { type CellKey, hasScore, type RecordedAnswer } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
@@ -21,7 +21,9 @@ import { countOf } from '../wording.ts';
 import { type CellAtWork, hasTimeAfter, type IdentifiedCall, laneOf } from './cell-at-work.ts';
 import { CellAttempts } from './cell-attempts.ts';
 import { stepRequestedTwice, tooManySteps } from './cell-errors.ts';
-import { completeCell, failCell, releaseCell } from './end-cell.ts';
+import { completeCell, completeGrade, failCell, releaseCell } from './end-cell.ts';
+import { type GradeMove, nextGradeMove } from './grade-moves.ts';
+import { sendGradeTask } from './grade-task.ts';
 import { abortCell, handleFailure, logAttempt } from './handle-failure.ts';
 import { readQuestion } from './read-question.ts';
 import { solverInputOf } from './solver-input.ts';
@@ -38,8 +40,8 @@ import type { Settlement, Worker } from './worker.ts';
  */
 export async function executeCell(delivery: Delivery, worker: Worker): Promise<Settlement> {
   const { run, id, config: configName, generation } = delivery.task;
-  const config = findConfig(configName, run, worker.benchmark);
-  const solver = findSolver(config, worker.solvers ?? solverRegistry);
+  const config = configOf(configName, run, worker.benchmark);
+  if (config.grades === undefined) findSolver(config, worker.solvers ?? solverRegistry);
   const [breaker] = blockersOf(config.roles, worker.openBreakers);
   if (breaker !== undefined) {
     const { breakerKey } = breaker;
@@ -49,8 +51,14 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
   if (generation > 0 && (await isScored(delivery.task, config, worker))) {
     return { kind: 'acknowledge' };
   }
+  const graded = config.grades === undefined ? undefined : await readGraded(key, config, worker);
+  // Its answer was deleted, or has failed since.
+  if (config.grades !== undefined && graded === undefined) return { kind: 'acknowledge' };
   const claim = await worker.ledger.claimCell(key, generation, worker.owner);
-  if (claim.kind === 'done') return { kind: 'acknowledge' };
+  if (claim.kind === 'done') {
+    await repeatGradeTask(delivery.task, config, worker);
+    return { kind: 'acknowledge' };
+  }
   if (claim.kind === 'held') return { kind: 'release', delayMs: limits.heartbeatMs };
 
   using lease = worker.heartbeat.hold(key, delivery);
@@ -68,7 +76,7 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
     worker,
   };
   try {
-    return await performSteps(cell, solver, await readQuestion(worker.blobs, question));
+    return await performSteps(cell, await readQuestion(worker.blobs, question), graded);
   } catch (thrown) {
     return await abortCell(cell, toThriceError(thrown));
   }
@@ -83,19 +91,31 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
  */
 async function performSteps(
   cell: CellAtWork,
-  solver: Solver,
   question: Question,
+  graded: RecordedAnswer | undefined,
 ): Promise<Settlement> {
   const { config, journal, worker } = cell;
-  const input = solverInputOf(config, question, worker);
+  const nextMove =
+    graded === undefined
+      ? nextSolverMove(config, question, worker)
+      : nextGradeMove(config, { question, graded }, worker);
   journal.performed = await journal.read();
   for (;;) {
-    const move = await solver.next({ ...input, journal: journal.performed });
+    const move = await nextMove(journal.performed);
     if (move.kind === 'answer') return await completeCell(cell, question, move);
+    if (move.kind === 'grade') return await completeGrade(cell, move.grade);
     const performed = await performFirstOf(cell, move);
     if (!('call' in performed)) return performed;
     journal.performed = new Map(journal.performed).set(performed.step, performed);
   }
+}
+
+type NextMove = (journal: Journal) => Promise<SolverMove | GradeMove>;
+
+function nextSolverMove(config: Config, question: Question, worker: Worker): NextMove {
+  const solver = findSolver(config, worker.solvers ?? solverRegistry);
+  const input = solverInputOf(config, question, worker);
+  return async (journal) => await solver.next({ ...input, journal });
 }
 
 /** Performs the first of a step's calls that can be had. */
@@ -172,6 +192,28 @@ function giveUpExhausted(cell: CellAtWork): PassedOverCall {
   return { passedOver: error };
 }
 
+/** The answer that a grade cell grades; undefined if there is none. */
+async function readGraded(
+  { run, id }: CellKey,
+  { grades: answering = '' }: Config,
+  { ledger }: Worker,
+): Promise<RecordedAnswer | undefined> {
+  const result = (await ledger.readCells(run, answering, [id])).get(id)?.result;
+  return result === undefined || result.outcome === 'failed' ? undefined : result;
+}
+
+/** An earlier worker that completed the answer may not have sent the task of its grade. */
+async function repeatGradeTask(
+  { run, id, config: name, question }: CellTask,
+  config: Config,
+  worker: Worker,
+): Promise<void> {
+  if (config.gradedBy === undefined) return;
+  const result = (await worker.ledger.readCells(run, name, [id])).get(id)?.result;
+  if (result === undefined) return;
+  await sendGradeTask({ key: { run, id, config: name }, question, config, result }, worker);
+}
+
 /** Whether a cell without a score has got one from a rescore since its rerun was asked for. */
 async function isScored(
   { run, id, config: name, question }: CellTask,
@@ -179,13 +221,14 @@ async function isScored(
   worker: Worker,
 ): Promise<boolean> {
   const result = (await worker.ledger.readCells(run, name, [id])).get(id)?.result;
-  if (result === undefined || isGradedBy(config, result)) return false;
+  if (config.grades !== undefined || result === undefined || isGradedBy(config, result))
+    return false;
   const stored = await readQuestion(worker.blobs, question);
   return hasScore((await gradeResult(result, stored, config, worker)).outcome);
 }
 
-function findConfig(name: string, run: string, { configs }: Benchmark): Config {
-  const config = configs.find((candidate) => candidate.name === name);
+function configOf(name: string, run: string, benchmark: Benchmark): Config {
+  const config = findConfig(benchmark, name);
   if (config !== undefined) return config;
   throw new ThriceError({
     code: 'invariant-violated',

@@ -1,4 +1,5 @@
 import { type BudgetWait, CallBudget, hasBackground } from '../calls/call-budget.ts';
+import { findConfig } from '../domain/benchmark.ts';
 import { capsOf } from '../domain/budget.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
@@ -226,7 +227,7 @@ async function failWithoutProgress(
     message: `gave up: sent again ${count} times since ${since} without progress (${code})`,
   });
   const now = clock.toIso(clock.now());
-  const grading = benchmark.configs.find((config) => config.name === name)?.grading ?? 1;
+  const grading = findConfig(benchmark, name)?.grading ?? 1;
   const result: CellResult = {
     ...toFailedResult(error, {
       journal: await ledger.readJournal(key),

@@ -1,4 +1,4 @@
-import type { Benchmark } from '../domain/benchmark.ts';
+import { type Benchmark, findConfig } from '../domain/benchmark.ts';
 import { breakerKeysOf, type OpenBreakers, toOpenBreakers } from '../domain/breaker.ts';
 import type { CellTask } from '../domain/cell-task.ts';
 import { type GroupHeader, type GroupState, groupOfRun } from '../domain/group.ts';
@@ -102,7 +102,7 @@ export class RecentGroups {
     { header: { group }, benchmark }: KnownGroup,
     ledger: GroupLedger,
   ): Promise<Pick<Conditions, 'state' | 'editCount'> & { readonly openBreakers: OpenBreakers }> {
-    const config = benchmark.configs.find((candidate) => candidate.name === name);
+    const config = findConfig(benchmark, name);
     const lane = config?.lane;
     const breakerKeys = config === undefined ? [] : breakerKeysOf(config);
     const readAtMs = this.#clock.monotonicMs();

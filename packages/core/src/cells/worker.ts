@@ -1,6 +1,7 @@
 import type { BudgetRefusal, CallBudget } from '../calls/call-budget.ts';
 import type { Benchmark } from '../domain/benchmark.ts';
 import type { OpenBreakers } from '../domain/breaker.ts';
+import type { CellTask } from '../domain/cell-task.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { LaneHealth } from '../lanes/lane-health.ts';
 import type { Batches } from '../ports/batches.ts';
@@ -23,6 +24,8 @@ interface CellStores {
   readonly ledger: Ledger;
   readonly responseCache: ResponseCache;
   readonly blobs: BlobStore;
+  /** Sends the task of another cell. */
+  readonly sendTask: (lane: string, task: CellTask) => Promise<void>;
   /** Undefined where nobody sends batches of the group. */
   readonly batches?: Batches | undefined;
 }

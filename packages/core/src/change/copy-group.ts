@@ -107,7 +107,7 @@ export async function copyGroup(
   else if (existing.edits.length < header.edits.length)
     await ledger.replaceHeader(existing, header);
   if (gradings !== undefined) await copyGradings(header, gradings, options);
-  const configs = plannedConfigs(header, benchmark);
+  const configs = [...plannedConfigs(header, benchmark), ...benchmark.gradeConfigs];
   const counts = await copyCells(header, configs, options);
   await copyDiscardedCalls(header, configs, options);
   const isComplete = counts.targetLeft === 0;
@@ -257,7 +257,7 @@ async function copyCells(
   for await (const page of readPages(header, options.near)) {
     const idsByConfig = selectors.map(({ includes }) => page.filter(includes).map(({ id }) => id));
     for (const run of header.runs) {
-      for (const [index, { name: config }] of configs.entries()) {
+      for (const [index, config] of configs.entries()) {
         await copyPage({ run, config, ids: idsByConfig[index] ?? [] }, options, counts);
         options.observe?.(counts);
       }
@@ -297,12 +297,12 @@ async function* readPages(
 /** Some cells of one config in one run. */
 interface Page {
   readonly run: string;
-  readonly config: string;
+  readonly config: Config;
   readonly ids: readonly string[];
 }
 
 async function copyPage(
-  { run, config, ids }: Page,
+  { run, config: { name: config, grades }, ids }: Page,
   { from, to }: CopyGroupOptions,
   counts: Counts,
 ): Promise<void> {
@@ -314,6 +314,8 @@ async function copyPage(
   await mapBounded(ids, CELLS_AT_ONCE, async (id) => {
     const source = sources.get(id);
     const target = targets.get(id);
+    // Few answers may need a judge, and those that wait for one have a result.
+    if (source === undefined && grades !== undefined) return;
     if (source?.result === undefined) counts.sourceLeft += 1;
     if (source === undefined) {
       if (target?.result === undefined) counts.targetLeft += 1;

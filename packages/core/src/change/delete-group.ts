@@ -1,4 +1,5 @@
 import { dropMessages } from '../dlq/replay.ts';
+import { gradeConfigsOf } from '../domain/config-models.ts';
 import { type GroupHeader, questionKeysOf } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -116,11 +117,13 @@ async function revokeWork(
 
 /** Deletes the records, again until no worker holds a cell: whoever ends one writes records, too. */
 async function deleteAllRecords(
-  { group, runs, configs }: GroupHeader,
+  header: GroupHeader,
   { records, clock }: DeletionStores,
   { signal, onHeld }: DeletionOptions,
 ): Promise<void> {
-  const parts = runs.flatMap((run) => configs.map(({ config }) => ({ run, config })));
+  const { group, runs, configs } = header;
+  const names = [...configs.map(({ config }) => config), ...gradeConfigsOf(header)];
+  const parts = runs.flatMap((run) => names.map((config) => ({ run, config })));
   const deleteParts = async (): Promise<number> => {
     const held = await mapBounded(parts, CONFIGS_AT_ONCE, async ({ run, config }) => {
       throwIfAborted(group, signal);

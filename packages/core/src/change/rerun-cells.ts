@@ -2,10 +2,12 @@ import type { Config } from '../domain/benchmark.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { PlanStores } from '../plan/plan-group.ts';
 import { chooseFailed, sendTasks } from '../plan/send-tasks.ts';
+import { withGradeConfigs } from '../publish/graded-group.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
 
 /**
- * Sends the cells that ended without a score again, as their next generation.
+ * Sends the cells that ended without a score again, as their next generation. An answer that has none because its judge
+ * failed is not asked for again: the cell that grades it is sent.
  *
  * Resets nothing itself: claiming the new task does. A crash loses nothing, and sending a cell twice is
  * harmless. Recorded calls are kept and not paid for again.
@@ -20,7 +22,8 @@ export async function rerunCells(
   configs: readonly Config[],
   { ledger, blobs, queue, ...grader }: PlanStores & Grader,
 ): Promise<number> {
-  const choose = chooseFailed(ledger, configs, grader);
-  const { sentCount } = await sendTasks({ header, runs, configs, choose }, { blobs, queue });
+  const choose = chooseFailed(ledger, grader);
+  const toSend = { header, runs, configs: withGradeConfigs(configs), choose };
+  const { sentCount } = await sendTasks(toSend, { blobs, queue });
   return sentCount;
 }

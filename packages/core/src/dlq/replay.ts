@@ -1,7 +1,7 @@
 import { laneOf } from '../domain/breaker.ts';
 import { type CellRecord, hasScore } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
-import { modelsOfConfig } from '../domain/config-models.ts';
+import { gradeConfigsOf, modelsOfConfig } from '../domain/config-models.ts';
 import type { CellDlqEntry, DlqEntry } from '../domain/dlq-entry.ts';
 import { groupOfRun } from '../domain/group.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
@@ -250,9 +250,11 @@ async function findGroup(
   // Making the group active again would resume all of its cells, not just the replayed ones.
   if (group.record.state === 'deleting') return `group "${name}" is being deleted`;
   if (group.record.state === 'cancelled') return `group "${name}" is cancelled; resume it first`;
-  const { runs, spec } = group.record.header;
+  const { header } = group.record;
+  const { runs, spec } = header;
   if (!runs.includes(run)) return `group "${name}" has no run "${run}"`;
   if (spec.configs.some((entry) => entry.name === config)) return group;
+  if (gradeConfigsOf(header).includes(config)) return group;
   return `group "${name}" has no config "${config}"`;
 }
 

@@ -163,6 +163,19 @@ const roleSchema = z.strictObject(
 /** One of the models that a config calls, as its spec writes it. */
 export type RoleSpec = z.infer<typeof roleSchema>;
 
+/** Whom a judged scorer asks, how often, and how: the keys that its table has beside `kind`. */
+export const judgeShape = {
+  model: modelRefSchema.optional(),
+  models: z.array(modelRefSchema).min(1).optional(),
+  /** How often each model judges each answer. */
+  replicates: z.int().min(1).max(99).optional(),
+  ...callShape,
+};
+/** The keys of {@link judgeShape}, as any scorer's table may have them. */
+export const judgeSpecSchema = z.object(judgeShape);
+/** Whom a judged scorer asks, as its table says it. */
+export type JudgeSpec = Readonly<z.infer<typeof judgeSpecSchema>>;
+
 /** Members of a cascade or a vote. */
 export const MAX_MEMBERS = 20;
 

@@ -108,6 +108,10 @@ export interface Config extends ModelUse {
   /** The stored questions whose corrected targets that grading compares with; undefined for the targets of the plan. */
   readonly targetsKey?: string | undefined;
   readonly select: Select | undefined;
+  /** Whose cells grade its answers; undefined where its scorer asks no model. */
+  readonly gradedBy?: Config | undefined;
+  /** The config whose answers its cells grade; undefined for one that answers. */
+  readonly grades?: string | undefined;
 }
 
 /** A benchmark with every default, built-in lane and reference resolved. */
@@ -126,7 +130,23 @@ export interface Benchmark {
   /** What a group may spend; undefined for no cap. */
   readonly budgetUsd: number | undefined;
   readonly lanes: ReadonlyMap<string, Lane>;
+  /** The systems under test. */
   readonly configs: readonly Config[];
+  /** Those whose cells grade the answers of others, of every grading. Their roles are the judges. */
+  readonly gradeConfigs: readonly Config[];
   /** By `lane/model`: the prices of the spec, and the built-in ones of the other models that configs ask. */
   readonly prices: ReadonlyMap<string, Price>;
+}
+
+/** All configs that have cells: those that answer, and those that grade. */
+export function cellConfigsOf({
+  configs,
+  gradeConfigs,
+}: Pick<Benchmark, 'configs' | 'gradeConfigs'>): readonly Config[] {
+  return gradeConfigs.length === 0 ? configs : [...configs, ...gradeConfigs];
+}
+
+/** The config of a cell, by its name. */
+export function findConfig(benchmark: Benchmark, name: string): Config | undefined {
+  return cellConfigsOf(benchmark).find((config) => config.name === name);
 }

@@ -186,6 +186,11 @@ export function isAnswer({ discarded }: Call): boolean {
   return discarded === null;
 }
 
+/** Whether a call answers a step of the system under test, and not one of its grading. */
+export function isOfAnswer({ discarded, purpose }: Call): boolean {
+  return discarded === null && purpose === 'answering';
+}
+
 /** Whether a call is one that its own cell had discarded, and kept after all. */
 export function isKept({ takenFrom, step }: Call, cell: Omit<CellStep, 'step'>): boolean {
   return (

@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { callSchema, finishReasonSchema, isAnswer } from './call.ts';
+import { callSchema, finishReasonSchema, isOfAnswer } from './call.ts';
 import { errorClassSchema, errorCodeSchema } from './error-code.ts';
+import { metricsSchema } from './grade.ts';
 import { importedRowSchema } from './imported.ts';
 
 /** The key of a cell: one question under one config in one run. */
@@ -91,7 +92,9 @@ export const cellResultSchema = z.strictObject({
   ...answerFields,
   /** Why the outcome is not `scored`, in one word; null for scored cells. */
   reason: z.string().nullable(),
-  /** Number of the grading that outcome, score, answer and reason come from. */
+  /** Those that the scorer declares. Absent: none. */
+  metrics: metricsSchema.optional(),
+  /** Number of the grading that outcome, score, answer, reason and metrics come from. */
   grading: z.int().min(1),
   error: cellErrorSchema.nullable(),
   /** Attempts at the cell's calls, the successful ones included; null only for an imported cell. */
@@ -111,7 +114,7 @@ export const cellResultSchema = z.strictObject({
 export type CellResult = z.infer<typeof cellResultSchema>;
 
 /**
- * Counts the attempts beyond the first of each call; a failed cell needed one call more than it has.
+ * Counts the attempts beyond the first of each call of an answer; a failed cell needed one call more than it has.
  *
  * @returns Integer >= 0.
  */
@@ -120,7 +123,7 @@ export function countRetries({
   outcome,
   calls,
 }: Pick<CellResult, 'attempts' | 'calls'> & { readonly outcome: Outcome }): number {
-  const answerCount = calls.filter(isAnswer).length;
+  const answerCount = calls.filter(isOfAnswer).length;
   const neededCount = answerCount + (outcome === 'failed' ? 1 : 0);
   return Math.max(0, (attempts ?? 0) - Math.max(1, neededCount));
 }
@@ -150,6 +153,8 @@ export const cellRowSchema = z.strictObject({
   ...answerFields,
   target: z.array(z.string()).nullable(),
   confidence: z.number().min(0).max(1).nullable(),
+  /** The named figures that the scorer declares. */
+  metrics: metricsSchema,
   reason: z.string().nullable(),
   error: cellErrorSchema.nullable(),
   attempts: z.int().nullable(),

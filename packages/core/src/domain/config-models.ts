@@ -1,6 +1,8 @@
 import type { ConfigSpec } from './benchmark-spec.ts';
 import { laneOf } from './breaker.ts';
-import type { GroupHeader } from './group.ts';
+import { gradeConfigName, isGradeConfig } from './grade-cell.ts';
+import type { GroupHeader, LaterJudges } from './group.ts';
+import { judgeModelsOf } from './judge-models.ts';
 
 /** Whether lanes had a key when a group was planned, by lane. */
 export type KeyStates = Readonly<Record<string, string>>;
@@ -41,13 +43,51 @@ export function modelsOf(config: ConfigSpec, keys: KeyStates = {}): readonly str
   return config.fail_over === true ? usable : usable.slice(0, 1);
 }
 
-/** The models that cells of a group's config may call, as {@link modelsOf} lists them; none for a config that it does not have. */
-export function modelsOfConfig(
-  { spec, keys }: Pick<GroupHeader, 'spec' | 'keys'>,
-  name: string,
-): readonly string[] {
+/** What says which models the cells of a group call. */
+export type PlannedModels = Pick<GroupHeader, 'spec' | 'keys' | 'configs' | 'laterJudges'>;
+
+/**
+ * The models that cells of a group's config may call, as {@link modelsOf} lists them; none for a config that it does
+ * not have. The cells that grade answers call their judges.
+ */
+export function modelsOfConfig(header: PlannedModels, name: string): readonly string[] {
+  const { spec, keys } = header;
+  if (isGradeConfig(name)) {
+    const judges = judgesOf(header).find(
+      (each) => gradeConfigName(each.config, each.grading) === name,
+    );
+    return judges === undefined ? [] : judgeModelsOf(judges.scorer);
+  }
   const config = spec.configs.find((each) => each.name === name);
   return config === undefined ? [] : modelsOf(config, keys);
+}
+
+/** The scorers of a group that ask models, with the grading that first asked them: those of the plan, then later ones. */
+export function judgesOf({
+  configs,
+  laterJudges = [],
+}: Pick<GroupHeader, 'configs' | 'laterJudges'>): readonly Judges[] {
+  const planned = configs
+    .map(({ config, scorer }): Judges => ({ config, grading: 1, scorer }))
+    .filter(({ scorer }) => judgeModelsOf(scorer).length > 0);
+  return [...planned, ...laterJudges];
+}
+
+/** Who judges the answers of a config, since which grading; and by which targets, if not those of the plan. */
+export type Judges = Omit<LaterJudges, 'grading'> & { readonly grading: number };
+
+/** The names of the configs whose cells grade the answers of a group's configs, in any of its gradings. */
+export function gradeConfigsOf(header: Parameters<typeof judgesOf>[0]): readonly string[] {
+  return judgesOf(header).map(({ config, grading }) => gradeConfigName(config, grading));
+}
+
+/** The name of the config whose cells grade the answers of another one at last; undefined if none do. */
+export function lastGradeConfigOf(
+  header: Pick<GroupHeader, 'configs' | 'laterJudges'>,
+  config: string,
+): string | undefined {
+  const last = judgesOf(header).findLast((each) => each.config === config);
+  return last && gradeConfigName(config, last.grading);
 }
 
 /** The models of a router that are left out because their lane had no key. */

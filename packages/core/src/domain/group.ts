@@ -45,6 +45,18 @@ const builtinPricesSchema = z.strictObject({
 /** The built-in prices of a plan, which stay its prices whatever release works on it. */
 export type BuiltinPrices = Readonly<z.infer<typeof builtinPricesSchema>>;
 
+/** The judges of a config since a later grading than the plan's, which has those of its scorer. */
+const laterJudgesSchema = z.strictObject({
+  config: z.string(),
+  /** The first grading that asked them. */
+  grading: z.int().min(2),
+  scorer: scorerSpecSchema,
+  /** The stored questions whose targets they are told. Absent: the targets of the plan. */
+  questionsKey: z.string().optional(),
+});
+/** The judges of a config since a later grading than the plan's. */
+export type LaterJudges = Readonly<z.infer<typeof laterJudgesSchema>>;
+
 const groupEditSchema = z.strictObject({
   at: z.iso.datetime(),
   commandLine: z.array(z.string()),
@@ -93,6 +105,8 @@ export const groupHeaderSchema = z.strictObject({
       scorerVersion: z.int().nullable(),
     }),
   ),
+  /** Oldest first. Absent: none. */
+  laterJudges: z.array(laterJudgesSchema).optional(),
   waitForQuota: z.boolean(),
   /** The groups whose calls it takes where it asks the same, in this order. */
   reuse: z.array(z.string()),

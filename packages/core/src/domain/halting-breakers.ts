@@ -1,6 +1,5 @@
 import { blockersOf, breakersFor, type OpenBreaker, type OpenBreakers } from './breaker.ts';
-import { modelsOfConfig } from './config-models.ts';
-import type { GroupHeader } from './group.ts';
+import { modelsOfConfig, type PlannedModels } from './config-models.ts';
 
 /**
  * The open breakers that keep a config from being completed: those of any of its models, because some of its cells need
@@ -9,7 +8,7 @@ import type { GroupHeader } from './group.ts';
  * @param config - Of the group, by its name.
  */
 export function haltingBreakers(
-  header: Pick<GroupHeader, 'spec' | 'keys'>,
+  header: PlannedModels,
   config: string,
   open: OpenBreakers,
 ): readonly OpenBreaker[] {

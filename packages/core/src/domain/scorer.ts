@@ -1,5 +1,8 @@
 import * as z from 'zod';
 import { ThriceError } from '../errors.ts';
+import type { Journal, ModelOutput } from './call.ts';
+import type { Grade, MetricDeclaration } from './grade.ts';
+import type { Message } from './message.ts';
 import type { Question } from './question.ts';
 
 /** A scorer as a spec stores it: its kind, with the parameters of that kind beside it. */
@@ -26,11 +29,8 @@ export interface AnswerText {
   readonly isCutOff: boolean;
 }
 
-/**
- * Turns an answer into a score: finds the answer in a model's text, then compares it with the
- * targets. Pure: the same text, question and parameters always give the same score.
- */
-export interface Scorer<Parameters extends z.ZodObject = z.ZodObject> {
+/** What every scorer has. Pure: the same answer, question and parameters always give the same grade. */
+interface ScorerBase<Parameters extends z.ZodObject> {
   /** The name in a spec: `kind = "..."`. */
   readonly kind: string;
   /** Recorded in manifests; raise it with every change of what the scorer reads or accepts. */
@@ -42,6 +42,27 @@ export interface Scorer<Parameters extends z.ZodObject = z.ZodObject> {
   readonly parameters: Parameters;
   /** True if a config cannot use the scorer by its kind alone, because a parameter is required. */
   readonly needsTable: boolean;
+  /** What it says of an answer beside the score. @default nothing */
+  readonly metrics?: readonly MetricDeclaration[];
+  /** Whether a question without a target can be graded. @default false */
+  readonly isTargetOptional?: boolean;
+  /**
+   * Checks a target before a run: one that every answer matches, or none can, is an error in the
+   * data.
+   *
+   * @returns What the scorer expects instead, as in "a single letter"; undefined for a usable target.
+   */
+  describeExpectedTarget(
+    target: string,
+    question: Question,
+    parameters: z.infer<Parameters>,
+  ): string | undefined;
+}
+
+/** Finds the answer in a model's text, then compares it with the targets: right or wrong. */
+export interface TextScorer<Parameters extends z.ZodObject = z.ZodObject>
+  extends ScorerBase<Parameters> {
+  readonly reads: 'text';
   /**
    * What {@link read} looks for; a text without one is unparsed with the reason `no-<noun>`, or
    * `cut-off` if the token limit ended it.
@@ -63,18 +84,59 @@ export interface Scorer<Parameters extends z.ZodObject = z.ZodObject> {
     question: Question,
     parameters: z.infer<Parameters>,
   ): boolean;
-  /**
-   * Checks a target before a run: one that every answer matches, or none can, is an error in the
-   * data.
-   *
-   * @returns What the scorer expects instead, as in "a single letter"; undefined for a usable target.
-   */
-  describeExpectedTarget(
-    target: string,
-    question: Question,
-    parameters: z.infer<Parameters>,
-  ): string | undefined;
 }
+
+/** Gives a whole answer a score in 0..1, and the metrics that it declares. */
+export interface AnswerScorer<Parameters extends z.ZodObject = z.ZodObject>
+  extends ScorerBase<Parameters> {
+  readonly reads: 'answer';
+  grade(answer: AnswerText, question: Question, parameters: z.infer<Parameters>): Grade;
+}
+
+/** An answer to be judged, and what has been said of it so far. */
+export interface JudgedAnswer<Parameters = Readonly<Record<string, unknown>>> {
+  readonly question: Question;
+  readonly answer: AnswerText;
+  readonly parameters: Parameters;
+  /** How many judges there are: each model of the spec as often as it is to be asked. */
+  readonly judgeCount: number;
+  /** The recorded verdicts by their steps. */
+  readonly verdicts: Journal;
+}
+
+/** What a judged scorer does next: asks a judge, or gives the grade. */
+export type JudgeMove =
+  | {
+      readonly kind: 'ask';
+      /** Name of the verdict within the grade cell. */
+      readonly step: string;
+      /** Which judge is asked, from 0. */
+      readonly judge: number;
+      readonly messages: readonly Message[];
+    }
+  | { readonly kind: 'grade'; readonly grade: Grade };
+
+/**
+ * Has models judge an answer: a function from (question, answer, recorded verdicts) to the next call or the grade, as a
+ * solver is. Its calls are made in a cell of their own; its parameters say under `model` or `models` whom it asks.
+ */
+export interface JudgedScorer<Parameters extends z.ZodObject = z.ZodObject>
+  extends ScorerBase<Parameters> {
+  readonly reads: 'verdicts';
+  /** The same verdicts always lead to the same move. Without any, a grade means that no judge needs to be asked. */
+  next(judged: JudgedAnswer<z.infer<Parameters>>): JudgeMove;
+  /**
+   * Whether a judge's reply is a verdict. One that is not has failed as a call: it is asked again, and never read as
+   * a verdict.
+   */
+  isVerdict(reply: ModelOutput, parameters: z.infer<Parameters>): boolean;
+}
+
+/** Turns an answer into a grade. */
+export type Scorer<Parameters extends z.ZodObject = z.ZodObject> =
+  | TextScorer<Parameters>
+  | AnswerScorer<Parameters>
+  | JudgedScorer<Parameters>;
 
 /** Scorers by kind, in the order in which errors and the JSON Schema list them. */
 export type ScorerRegistry = ReadonlyMap<string, Scorer>;

@@ -152,6 +152,6 @@ function isTransportFailure({ code, details }: ThriceError): boolean {
 
 /** Whether an error is the response of a server that works. */
 export function isServerResponse({ class: errorClass, code }: ThriceError): boolean {
-  if (errorClass === 'transient') return code === 'unclassified';
+  if (errorClass === 'transient') return code === 'unclassified' || code === 'unreadable-verdict';
   return ['rate-limited', 'exhausted', 'misconfigured', 'rejected'].includes(errorClass);
 }

@@ -8,7 +8,8 @@ import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { Budgets } from '../ports/budgets.ts';
 import type { GroupRequests } from '../ports/group-requests.ts';
 import type { ResponseCache } from '../ports/response-cache.ts';
-import { plannedConfigs } from '../publish/graded-group.ts';
+import { plannedConfigs, withGradeConfigs } from '../publish/graded-group.ts';
+import { withCurrentGrading } from '../publish/gradings.ts';
 import { type LoadedGroup, readGroup } from '../spec/load-group.ts';
 import { fillPositionSchema, fillResponseCache, hasCallsToEnter } from './fill-response-cache.ts';
 import { openBudget } from './open-budget.ts';
@@ -167,15 +168,17 @@ async function sendPart(
   stores: DispatchStores,
 ): Promise<SendEnd & { readonly isFull: boolean }> {
   const { kind, limit, begunBy } = request;
-  const configs = plannedConfigs(header, benchmark);
+  const current = await withCurrentGrading(header, benchmark, stores.blobs);
+  const configs = withGradeConfigs(plannedConfigs(header, current));
   const editCount = header.edits.length;
   const isContinued = part.state?.begunBy === begunBy && part.state.editCount === editCount;
   const { from = null, sentCount: sentBefore = 0 } = (isContinued && part.state) || {};
   const isFirstPlan = kind === 'plan' && editCount === 0;
   const chooseEvery = isFirstPlan ? chooseAll : chooseMissing(stores.ledger);
   const callable = kind === 'plan' ? configs : await chooseConfigs(request, configs, stores);
-  const chosen = limitTo(limit === undefined ? undefined : limit - sentBefore, (run, name, page) =>
-    callable.some((config) => config.name === name) ? chooseEvery(run, name, page) : noTasks,
+  const chosen = limitTo(
+    limit === undefined ? undefined : limit - sentBefore,
+    (run, config, page) => (callable.includes(config) ? chooseEvery(run, config, page) : noTasks),
   );
   let sentCount = sentBefore;
   const checkpoint = checkpointsOf(part);

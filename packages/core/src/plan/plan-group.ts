@@ -9,7 +9,7 @@ import type { Random } from '../ports/random.ts';
 import type { ResponseCache } from '../ports/response-cache.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import { BUILTIN_PRICES_VERSION } from '../pricing/builtin-prices.ts';
-import { groupKey, plannedConfigs } from '../publish/graded-group.ts';
+import { groupKey, plannedConfigs, withGradeConfigs } from '../publish/graded-group.ts';
 import { scorerVersions } from '../scorers/registry.ts';
 import {
   type CheckedQuestions,
@@ -190,7 +190,7 @@ async function sendAll(
   const toSend = {
     header,
     runs: header.runs,
-    configs: plannedConfigs(header, benchmark),
+    configs: withGradeConfigs(plannedConfigs(header, benchmark)),
     // An edit leaves most cells of a group done.
     choose: header.edits.length === 0 ? chooseAll : chooseMissing(stores.ledger),
     betweenPages,

@@ -3,13 +3,15 @@ import { readStoredQuestions, type StoredQuestion } from '../cells/read-question
 import type { Config } from '../domain/benchmark.ts';
 import { hasScore } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
+import { AWAITING_JUDGE } from '../domain/grade.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import type { ScorerRegistry } from '../domain/scorer.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import { giveUpEndlessPatterns } from '../scorers/give-up-endless-patterns.ts';
-import type { Grader } from '../scorers/grade-answer.ts';
+import { type Grader, needsJudge } from '../scorers/grade-answer.ts';
 import { gradeResult } from '../scorers/grade-result.ts';
 import {
   createSelector,
@@ -20,55 +22,92 @@ import {
 /** Chooses the tasks to send for some questions of a config in a run. */
 export type ChooseTasks = (
   run: string,
-  config: string,
+  config: Config,
   questions: readonly StoredQuestion[],
 ) => Promise<readonly CellTask[]>;
 
-/** Chooses every cell in its planned generation. */
-export const chooseAll: ChooseTasks = async (run, config, questions) =>
-  questions.map((stored) => toTask(run, config, stored, 0));
+/** Chooses every cell in its planned generation. No answer has to be graded yet. */
+export const chooseAll: ChooseTasks = async (run, { name, grades }, questions) =>
+  grades === undefined ? questions.map((stored) => toTask(run, name, stored, 0)) : [];
 
-/** Chooses the cells that have no result, including those a worker holds. */
-export function chooseMissing(ledger: Ledger): ChooseTasks {
+/**
+ * Chooses the cells that have no result, including those a worker holds. Of those that grade, only cells whose answer is
+ * there, and cannot be graded without a judge.
+ */
+export function chooseMissing(
+  ledger: Pick<Ledger, 'readCells'>,
+  scorers?: ScorerRegistry,
+): ChooseTasks {
   return async (run, config, questions) => {
     const ids = questions.map(({ question }) => question.id);
-    const cells = await ledger.readCells(run, config, ids);
+    const cells = await ledger.readCells(run, config.name, ids);
+    const toGrade = await chooseToGrade(questions, { run, config, scorers }, ledger);
     return questions.flatMap((stored) => {
       const cell = cells.get(stored.question.id);
-      if (cell?.result !== undefined) return [];
-      return [toTask(run, config, stored, cell?.generation ?? 0)];
+      if (cell?.result !== undefined || !toGrade(stored.question.id)) return [];
+      return [toTask(run, config.name, stored, cell?.generation ?? 0)];
     });
   };
+}
+
+/** Which answers the cells of a config may grade; all questions for one that answers them. */
+async function chooseToGrade(
+  questions: readonly StoredQuestion[],
+  {
+    run,
+    config,
+    scorers,
+  }: {
+    readonly run: string;
+    readonly config: Config;
+    readonly scorers: ScorerRegistry | undefined;
+  },
+  ledger: Pick<Ledger, 'readCells'>,
+): Promise<(id: string) => boolean> {
+  const { grades, scorer } = config;
+  if (grades === undefined) return () => true;
+  const ids = questions.map(({ question }) => question.id);
+  const answered = await ledger.readCells(run, grades, ids);
+  const judged = questions.filter(({ question }) => {
+    const result = answered.get(question.id)?.result;
+    const hasAnswer = result !== undefined && result.outcome !== 'failed';
+    return hasAnswer && needsJudge(scorer, question, result, scorers);
+  });
+  const chosen = new Set(judged.map(({ question }) => question.id));
+  return (id) => chosen.has(id);
 }
 
 /**
  * Chooses the cells that ended without a score and have none under the current grading either, in their next
  * generation. Their calls are kept.
  *
- * A cell whose score is gone since a rescore is not chosen: its recorded answer would get the same grade again.
- *
- * @param configs - With the scorers of the current grading.
+ * A cell whose score is gone since a rescore is not chosen: its recorded answer would get the same grade again. Nor is
+ * one whose answer waits for its judge: the cell that grades it is, also where it has not begun.
  */
-export function chooseFailed(
-  ledger: Ledger,
-  configs: readonly Config[],
-  grader: Grader,
-): ChooseTasks {
+export function chooseFailed(ledger: Ledger, grader: Grader): ChooseTasks {
   const current = { ...grader, patterns: giveUpEndlessPatterns(grader.patterns) };
-  const configOf = new Map(configs.map((config) => [config.name, config]));
-  return async (run, name, questions) => {
+  return async (run, config, questions) => {
     const ids = questions.map(({ question }) => question.id);
-    const cells = await ledger.readCells(run, name, ids);
-    const config = configOf.get(name);
+    const cells = await ledger.readCells(run, config.name, ids);
+    const toGrade = await chooseToGrade(
+      questions,
+      { run, config, scorers: grader.scorers },
+      ledger,
+    );
     const tasks: CellTask[] = [];
     for (const stored of questions) {
-      const cell = cells.get(stored.question.id);
+      const { question } = stored;
+      const cell = cells.get(question.id);
+      if (config.grades !== undefined) {
+        if (!toGrade(question.id) || (cell?.result && hasScore(cell.result.outcome))) continue;
+        const generation = (cell?.generation ?? -1) + (cell === undefined || cell.result ? 1 : 0);
+        tasks.push(toTask(run, config.name, stored, generation));
+        continue;
+      }
       if (cell?.result === undefined || hasScore(cell.result.outcome)) continue;
-      const result =
-        config === undefined
-          ? cell.result
-          : await gradeResult(cell.result, stored.question, config, current);
-      if (!hasScore(result.outcome)) tasks.push(toTask(run, name, stored, cell.generation + 1));
+      const result = await gradeResult(cell.result, question, config, current);
+      if (!hasScore(result.outcome) && result.reason !== AWAITING_JUDGE)
+        tasks.push(toTask(run, config.name, stored, cell.generation + 1));
     }
     return tasks;
   };
@@ -221,9 +260,9 @@ async function chooseOnPage(
   { configs, choose }: TasksToSend,
 ): Promise<ReadonlyMap<string, readonly CellTask[]>> {
   const byConfig = await Promise.all(
-    configs.map(async ({ name }, index) => {
+    configs.map(async (config, index) => {
       const questions = page.filter((entry) => entry.configs[index]).map(({ stored }) => stored);
-      const tasks = questions.length === 0 ? [] : await choose(run, name, questions);
+      const tasks = questions.length === 0 ? [] : await choose(run, config, questions);
       return new Map(tasks.map((task) => [task.id, task]));
     }),
   );

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Config } from '../domain/benchmark.ts';
-import { isAnswer } from '../domain/call.ts';
+import { isOfAnswer } from '../domain/call.ts';
 import { type CellRow, hasScore } from '../domain/cell.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -294,7 +294,7 @@ function serializeItem(item: object, isFirst: boolean): string {
 /** Returns a row's entry in `predictions_*.json`; undefined if the cell has no answer. That of an imported cell may be unknown. */
 export function describePrediction(row: CellRow): object | undefined {
   if (row.outcome === 'failed' || row.outcome === 'not-attempted') return undefined;
-  if (row.imported === undefined && !row.calls.some(isAnswer)) return undefined;
+  if (row.imported === undefined && !row.calls.some(isOfAnswer)) return undefined;
   return { id: row.id, answer_text: row.answer, answer_confidence: row.confidence };
 }
 

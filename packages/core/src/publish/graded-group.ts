@@ -73,6 +73,11 @@ export function plannedConfigs(header: GroupHeader, benchmark: Benchmark): reado
   return benchmark.configs.filter(({ name }) => isPlanned(header, name));
 }
 
+/** Configs, and those whose cells grade their answers under the same grading. */
+export function withGradeConfigs(configs: readonly Config[]): readonly Config[] {
+  return [...configs, ...configs.flatMap(({ gradedBy }) => gradedBy ?? [])];
+}
+
 /** The keys of all files that show a group under one grading. */
 export function publishedKeys(header: GroupHeader, folder: string): readonly string[] {
   const planned = header.configs.filter(({ cells }) => cells > 0);

@@ -1,4 +1,5 @@
-import type { Benchmark } from '../domain/benchmark.ts';
+import type { Benchmark, Config } from '../domain/benchmark.ts';
+import { canonicalText } from '../domain/canonical-text.ts';
 import { type Grading, gradingListSchema, isGradedAlike } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
@@ -96,14 +97,28 @@ export function withGrading(benchmark: Benchmark, gradings: Gradings, number: nu
     const scorer = chosen.configs.find((entry) => entry.config === config.name)?.scorer;
     const lastOther = upTo.findLast((each) => !isGradedAlike(config.name, each, chosen));
     const since = upTo.find((each) => each.number > (lastOther?.number ?? 0)) ?? chosen;
-    return {
+    const graded = {
       ...config,
       scorer: scorer ?? config.scorer,
       grading: since.number,
       ...(chosen.questionsKey !== undefined && { targetsKey: chosen.questionsKey }),
     };
+    return { ...graded, gradedBy: gradedByOf(graded, benchmark) };
   });
   return { ...benchmark, configs };
+}
+
+/** The config whose cells ask the judges of a config's scorer; undefined if it has none, or nobody has asked them yet. */
+function gradedByOf(
+  { name, scorer, targetsKey }: Config,
+  { gradeConfigs }: Benchmark,
+): Config | undefined {
+  return gradeConfigs.find(
+    (each) =>
+      each.grades === name &&
+      each.targetsKey === targetsKey &&
+      canonicalText(each.scorer) === canonicalText(scorer),
+  );
 }
 
 /** Gives the configs of a stored group the scorers of its current grading. */

@@ -1,7 +1,16 @@
 import { replayAnswer } from '../cells/replay-answer.ts';
 import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
-import { type Call, costsOf, isAnswer, isKept, type JournalEntry } from '../domain/call.ts';
-import { type CellError, type CellRow, hasScore } from '../domain/cell.ts';
+import {
+  type Call,
+  costsOf,
+  inRecordedOrder,
+  isAnswer,
+  isKept,
+  isOfAnswer,
+  type Journal,
+  type JournalEntry,
+} from '../domain/call.ts';
+import { type CellError, type CellKey, type CellRow, hasScore } from '../domain/cell.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
 import { limits } from '../limits.ts';
@@ -10,7 +19,7 @@ import type { CreateDigest } from '../ports/digest.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
 import { priceCall } from '../pricing/price-usage.ts';
-import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
+import { type Grader, gradeAnswer, type Judging } from '../scorers/grade-answer.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
 import type { GradedGroup } from './graded-group.ts';
 import type { VerificationReport } from './verification-report.ts';
@@ -80,7 +89,7 @@ export class RowCheck {
       this.#checkImported(where, row, row.imported);
       return;
     }
-    const answers = row.calls.filter(isAnswer);
+    const answers = row.calls.filter(isOfAnswer);
     if (answers.length === 0 && hasScore(row.outcome)) {
       this.#report.add(`${where}: a score without a call`);
       return;
@@ -139,11 +148,14 @@ export class RowCheck {
       if (error === null) this.#report.add(`${where}: a failed cell without an error`);
       return;
     }
-    const answers = row.calls.filter(isAnswer);
+    const answers = row.calls.filter(isOfAnswer);
     const first = answers[0]?.startedAt ?? startedAt;
     const totalMs = answers.reduce((sum, call) => sum + call.latencyMs, 0);
-    const derived = { error: null, latencyMs: totalMs, startedAt: first };
-    this.#report.compareLeaves(where, { error, latencyMs, startedAt }, derived, 'its calls give');
+    const derived = { latencyMs: totalMs, startedAt: first };
+    this.#report.compareLeaves(where, { latencyMs, startedAt }, derived, 'its calls give');
+    // An answer without a grade has the error of its judge.
+    if (error !== null && outcome !== 'ungraded')
+      this.#report.add(`${where}: an answered cell with an error`);
     if (finishedAt === null) this.#report.add(`${where}: an answered cell without a finish`);
     if (attempts === null || attempts < answers.length) {
       this.#report.add(
@@ -164,31 +176,11 @@ export class RowCheck {
     readonly question: Question;
     readonly config: Config;
   }): Promise<boolean> {
-    const { ledger } = this.#stores;
-    const journal = (await ledger?.readJournal(row)) ?? new Map<string, never>();
-    const answers = row.calls.filter(isAnswer);
-    if (answers.some(({ step }) => !journal.has(step))) {
-      this.#report.add(`${where}: its call is missing from the journal`);
-      return false;
-    }
-    const calls = answers.map((call) => {
-      // Whether the journal answered is a fact of the delivery that completed the cell, not of the call.
-      // The cost is that of its tokens at the prices of the plan, which may have been edited since.
-      const { replayed, costUsd, takenFrom } = call;
-      const recorded = journal.get(call.step)?.call ?? call;
-      // A call that the cell kept after all is shown at its own cost.
-      const kept = isKept(recorded, row) ? { takenFrom } : {};
-      return { ...recorded, replayed, costUsd, ...kept };
-    });
-    this.#report.compareLeaves(where, { calls: answers }, { calls }, 'the journal has');
-    for (const { step } of answers) this.#checkBody(where, journal.get(step));
+    const journal = await this.#readCompared(where, row, row.calls.filter(isOfAnswer));
+    if (journal === undefined) return false;
     // Paid, and never graded.
     if (row.outcome === 'failed' || row.outcome === 'not-attempted') return true;
-    // A call that was recorded after the cell was done is not part of its answer.
-    const own = new Map(
-      [...journal].filter(([step]) => answers.some((call) => call.step === step)),
-    );
-    const answer = await replayAnswer({ config, question, journal: own }, this.#stores);
+    const answer = await replayAnswer({ config, question, journal }, this.#stores);
     if (answer === undefined) {
       this.#report.add(`${where}: the recorded calls give no answer`);
       return false;
@@ -197,6 +189,49 @@ export class RowCheck {
     const given = { output, refusal, finishReason, hasReasoning };
     this.#report.compareLeaves(where, given, answer, 'the journal has');
     return true;
+  }
+
+  /**
+   * Reads the journal of a cell and compares it with calls of a row.
+   *
+   * @returns The entries of these calls: one that was recorded after the cell was done is not part of its answer.
+   *   Undefined, with a mismatch, where one is missing.
+   */
+  async #readCompared(
+    where: string,
+    key: CellKey,
+    calls: readonly Call[],
+  ): Promise<Journal | undefined> {
+    const journal = (await this.#stores.ledger?.readJournal(key)) ?? new Map<string, never>();
+    if (calls.some(({ step }) => !journal.has(step))) {
+      this.#report.add(`${where}: its call is missing from the journal`);
+      return undefined;
+    }
+    const recorded = calls.map((call) => {
+      // Whether the journal answered is a fact of the delivery that completed the cell, not of the call.
+      // The cost is that of its tokens at the prices of the plan, which may have been edited since.
+      const { replayed, costUsd, takenFrom } = call;
+      const entry = journal.get(call.step)?.call ?? call;
+      // A call that the cell kept after all is shown at its own cost.
+      const kept = isKept(entry, key) ? { takenFrom } : {};
+      return { ...entry, replayed, costUsd, ...kept };
+    });
+    this.#report.compareLeaves(where, { calls }, { calls: recorded }, 'the journal has');
+    for (const { step } of calls) this.#checkBody(where, journal.get(step));
+    return new Map([...journal].filter(([step]) => calls.some((call) => call.step === step)));
+  }
+
+  /** Reads what judges have said of an answer; undefined where that cannot be compared. */
+  async #readVerdicts(
+    where: string,
+    { run, id, calls }: CellRow,
+    { gradedBy }: Config,
+  ): Promise<Judging | undefined> {
+    if (gradedBy === undefined) return { judgeCount: 0, verdicts: new Map() };
+    const said = calls.filter((call) => isAnswer(call) && !isOfAnswer(call));
+    const key = { run, id, config: gradedBy.name };
+    const verdicts = await this.#readCompared(where, key, said);
+    return verdicts && { judgeCount: gradedBy.roles.length, verdicts: inRecordedOrder(verdicts) };
   }
 
   /** Checks that the vendor's body gives the answer that the journal has, and the tokens that it is paid by. */
@@ -229,16 +264,20 @@ export class RowCheck {
       return;
     }
     if (this.#notRescored.has(config.name)) return;
+    // What judges say is in the journal alone; one that failed has left no grade.
+    if (config.gradedBy !== undefined && (this.#stores.ledger === undefined || row.error !== null))
+      return;
+    const judging = await this.#readVerdicts(where, row, config);
+    if (judging === undefined) return;
     const timeouts = this.#report.timeoutsOf(config);
     // Given up: the pattern was not run on the rest.
     if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
     const ratio = row.reason === 'scorer-timeout' ? 1 / PATTERN_LIMIT_RATIO : PATTERN_LIMIT_RATIO;
-    const grade = await gradeAnswer(config.scorer, question, row, {
-      ...this.#stores,
-      patternLimitMs: limits.patternMs * ratio,
-    });
+    const grader = { ...this.#stores, patternLimitMs: limits.patternMs * ratio };
+    const grade = await gradeAnswer(config.scorer, question, row, grader, judging);
     this.#report.rescored += 1;
-    const { outcome, score, answer, reason } = row;
+    const { outcome, score, answer, reason, metrics } = row;
+    this.#report.compareLeaves(where, { metrics }, { metrics: grade.metrics ?? {} });
     const isSame =
       grade.outcome === outcome &&
       grade.score === score &&

@@ -1,10 +1,16 @@
 import * as z from 'zod';
 import { laneOf, type OpenBreaker, type OpenBreakers } from '../domain/breaker.ts';
 import { type BudgetAccount, isAtBudget } from '../domain/budget.ts';
-import { modelsOfConfig } from '../domain/config-models.ts';
+import { lastGradeConfigOf, modelsOfConfig } from '../domain/config-models.ts';
 import { type GroupHeader, groupStateSchema } from '../domain/group.ts';
 import { haltingBreakers } from '../domain/halting-breakers.ts';
-import { countDone, countPlanned, type Tally, tallySchema } from '../domain/tally.ts';
+import {
+  countCompleted,
+  countDone,
+  countPlanned,
+  type Tally,
+  tallySchema,
+} from '../domain/tally.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -129,16 +135,15 @@ export function blockingBreakers(
   return [...new Set(blocking)];
 }
 
-function unfinishedConfigs(
-  { configs, runs }: GroupHeader,
-  tallies: readonly Tally[],
-): readonly string[] {
-  return configs
-    .filter(({ config, cells }) => {
-      const done = countDone(tallies.filter((tally) => tally.config === config));
-      return done < cells * runs.length;
-    })
-    .map(({ config }) => config);
+function unfinishedConfigs(header: GroupHeader, tallies: readonly Tally[]): readonly string[] {
+  const { configs, runs } = header;
+  return configs.flatMap(({ config, cells }) => {
+    const own = tallies.filter((tally) => tally.config === config);
+    const unfinished = countCompleted(own) < cells * runs.length ? [config] : [];
+    const hasToGrade = own.some(({ toGrade }) => toGrade > 0);
+    const grading = hasToGrade ? lastGradeConfigOf(header, config) : undefined;
+    return grading === undefined ? unfinished : [...unfinished, grading];
+  });
 }
 
 /** Reads what the last round wrote; undefined if there is nothing, or nothing that can be read. */

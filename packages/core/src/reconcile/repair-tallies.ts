@@ -71,13 +71,14 @@ function isSameTally(left: Tally | undefined, right: Tally | undefined): boolean
 }
 
 function integersOf(tally: Tally | undefined): readonly number[] {
-  if (tally === undefined) return [0, 0, 0, 0, 0, 0, 0];
-  const { counts, correct, unpricedCalls, retries } = tally;
+  if (tally === undefined) return [0, 0, 0, 0, 0, 0, 0, 0];
+  const { counts, toGrade, correct, unpricedCalls, retries } = tally;
   return [
     counts.scored,
     counts.unparsed,
     counts.ungraded,
     counts.failed,
+    toGrade,
     correct,
     unpricedCalls,
     retries,

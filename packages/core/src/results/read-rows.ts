@@ -21,6 +21,7 @@ import { giveUpEndlessPatterns, timeoutCountsSchema } from '../scorers/give-up-e
 import type { Grader } from '../scorers/grade-answer.ts';
 import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { createSelector, selectorStateSchema } from '../spec/questions/select-questions.ts';
+import { joinGrade, readGrades } from './read-grades.ts';
 
 /** Journals read at the same time. */
 const JOURNALS_AT_ONCE = 16;
@@ -35,7 +36,7 @@ export interface RowStores extends Grader {
    * @default no wait: rows are read as they are
    */
   readonly untilFinal?:
-    | ((run: string, config: string, ids: readonly string[]) => Promise<void>)
+    | ((run: string, config: Config, ids: readonly string[]) => Promise<void>)
     | undefined;
 }
 
@@ -104,9 +105,7 @@ export async function* readRowPages(
   const stores = { ...others, patterns };
   // At once where rows are final, because a stage cannot list those of some cells for less.
   const discarded =
-    stores.untilFinal === undefined
-      ? await readDiscarded(run, config.name, stores.ledger)
-      : undefined;
+    stores.untilFinal === undefined ? await readDiscarded(run, config, stores.ledger) : undefined;
   const source = { run, config, discarded, stores, prices: editedPricesOf(header) };
   const selector = createSelector(config.select, from?.selector);
   let page: Question[] = [];
@@ -152,17 +151,19 @@ function editedPricesOf(header: GroupHeader): Prices | undefined {
   return header.edits.length === 0 ? undefined : pricesOf(header);
 }
 
-/** Reads the discarded calls by question, each question's in the order in which they were sent. */
+/** Reads the discarded calls by question, those to judges included, each question's in the order in which they were sent. */
 async function readDiscarded(
   run: string,
-  config: string,
+  { name, gradedBy }: Config,
   ledger: Ledger,
   ids?: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Call[]>> {
   const byId = new Map<string, SentCall[]>();
-  for await (const { id, entry } of ledger.listDiscardedCalls(run, config, ids)) {
-    const { call, callId } = entry;
-    byId.set(id, [...(byId.get(id) ?? []), { call, callId }]);
+  for (const config of gradedBy === undefined ? [name] : [name, gradedBy.name]) {
+    for await (const { id, entry } of ledger.listDiscardedCalls(run, config, ids)) {
+      const { call, callId } = entry;
+      byId.set(id, [...(byId.get(id) ?? []), { call, callId }]);
+    }
   }
   return new Map(
     [...byId].map(([id, entries]) => [id, entries.toSorted(inSentOrder).map(({ call }) => call)]),
@@ -183,9 +184,10 @@ async function rowsOf(
   { run, config, stores, discarded, prices }: RowSource,
 ): Promise<readonly QuestionRow[]> {
   const ids = page.map(({ id }) => id);
-  await stores.untilFinal?.(run, config.name, ids);
-  const wastes = discarded ?? (await readDiscarded(run, config.name, stores.ledger, ids));
+  await stores.untilFinal?.(run, config, ids);
+  const wastes = discarded ?? (await readDiscarded(run, config, stores.ledger, ids));
   const cells = await stores.ledger.readCells(run, config.name, ids);
+  const grades = await readGrades(page, { run, config, cells }, stores);
   const paid = await readPaid([...cells.values()].filter(isUnrecorded), stores.ledger);
   const rows: QuestionRow[] = [];
   for (const question of page) {
@@ -196,9 +198,9 @@ async function rowsOf(
     const result =
       stored === undefined || stored.outcome === 'failed'
         ? describeUnanswered(cell, paid.get(question.id) ?? [])
-        : isGradedBy(config, stored)
+        : isGradedBy(config, stored) && config.gradedBy === undefined
           ? stored
-          : await gradeResult(stored, question, config, stores);
+          : joinGrade(await gradeResult(stored, question, config, stores), grades.get(question.id));
     const row = toRow(question, { run, config: config.name, result, waste });
     rows.push({ question, row: prices === undefined ? row : withPrices(row, prices) });
   }
@@ -206,7 +208,8 @@ async function rowsOf(
 }
 
 /** What a row shows of a cell's result. */
-type RowResult = Pick<CellRow, Exclude<keyof CellResult, 'grading' | 'costUsd'>>;
+type RowResult = Pick<CellRow, Exclude<keyof CellResult, 'grading' | 'costUsd' | 'metrics'>> &
+  Pick<CellResult, 'metrics'>;
 
 function toRow(
   question: Question,
@@ -240,6 +243,7 @@ function toRow(
     hasReasoning: result.hasReasoning,
     target: question.target,
     confidence: null,
+    metrics: result.metrics ?? {},
     reason: result.reason,
     error: result.error,
     attempts: result.attempts,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type CostKind, costKindOf, isAnswer } from '../domain/call.ts';
+import { type CostKind, costKindOf, isOfAnswer } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import { KnownSum, type KnownSumState, knownSumSchema, NO_SUM } from '../domain/known-sum.ts';
@@ -94,7 +94,7 @@ export class ReplicateTally {
       this.#scoreSquareSum += row.score * row.score;
       if (row.score === 1) this.#correct += 1;
     }
-    const calls = row.calls.filter(isAnswer);
+    const calls = row.calls.filter(isOfAnswer);
     if (calls.some(({ finishReason }) => finishReason === 'length')) this.#truncated += 1;
     for (const call of row.calls) this.#costs[costKindOf(call)].add(call.costUsd);
     for (const call of calls) {

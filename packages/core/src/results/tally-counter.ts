@@ -1,5 +1,6 @@
-import { isAnswer, spendOf } from '../domain/call.ts';
+import { isAnswer, isOfAnswer, spendOf } from '../domain/call.ts';
 import { type CellRow, countRetries } from '../domain/cell.ts';
+import { AWAITING_JUDGE } from '../domain/grade.ts';
 import type { Tally } from '../domain/tally.ts';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -18,7 +19,7 @@ export class TallyCounter {
   }
 
   add(row: CellRow): void {
-    const { run, config, outcome, score, calls } = row;
+    const { run, config, outcome, score, reason, calls } = row;
     const tally = this.#tallyOf(run, config);
     for (const call of calls) {
       if (isAnswer(call)) continue;
@@ -29,8 +30,11 @@ export class TallyCounter {
     }
     if (outcome === 'not-attempted') return;
     tally.counts[outcome] += 1;
+    if (reason === AWAITING_JUDGE) tally.toGrade += 1;
     if (score === 1) tally.correct += 1;
-    const { costUsd, overheadUsd, unpricedCalls } = spendOf(calls.filter(isAnswer));
+    // What a cell has paid for is counted when it is done.
+    const isCounted = reason === AWAITING_JUDGE ? isOfAnswer : isAnswer;
+    const { costUsd, overheadUsd, unpricedCalls } = spendOf(calls.filter(isCounted));
     tally.costUsd += costUsd;
     tally.overheadUsd += overheadUsd;
     tally.unpricedCalls += unpricedCalls;
@@ -55,6 +59,7 @@ function emptyTally(run: string, config: string): MutableTally {
     run,
     config,
     counts: { scored: 0, unparsed: 0, ungraded: 0, failed: 0 },
+    toGrade: 0,
     correct: 0,
     costUsd: 0,
     wasteUsd: 0,

@@ -1,12 +1,13 @@
 import * as z from 'zod';
-import type { Scorer } from '../domain/scorer.ts';
+import type { TextScorer } from '../domain/scorer.ts';
 
 const ANSWER_MARK = 'the answer is ';
 const parameters = z.strictObject({});
 
 /** BIG-Bench Hard's own rule: the answer that {@link extractBbhAnswer} reads equals the target. */
-export const bbh: Scorer<typeof parameters> = {
+export const bbh: TextScorer<typeof parameters> = {
   kind: 'bbh',
+  reads: 'text',
   version: 3,
   parameters,
   needsTable: false,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { choiceLetter } from '../domain/choices.ts';
-import type { Scorer } from '../domain/scorer.ts';
+import type { TextScorer } from '../domain/scorer.ts';
 import { isOffered, readChoice } from './choice/read-choice.ts';
 import { findChoices } from './choice/read-choice-text.ts';
 import { describeEmptyTarget } from './describe-empty-target.ts';
@@ -10,8 +10,9 @@ const ONLY_LETTER = /^[\s*"'([]{0,9}([A-Z])[\s).:*"'\]]{0,9}$/iu;
 const parameters = z.strictObject({});
 
 /** Correct if the choice that the text settles on is the target's, given as a letter or as its text. */
-export const choice: Scorer<typeof parameters> = {
+export const choice: TextScorer<typeof parameters> = {
   kind: 'choice',
+  reads: 'text',
   version: 7,
   parameters,
   needsTable: false,

@@ -1,11 +1,12 @@
 import * as z from 'zod';
-import type { Scorer } from '../domain/scorer.ts';
+import type { TextScorer } from '../domain/scorer.ts';
 
 const parameters = z.strictObject({});
 
 /** Correct if the whole text equals the target, both trimmed. */
-export const exact: Scorer<typeof parameters> = {
+export const exact: TextScorer<typeof parameters> = {
   kind: 'exact',
+  reads: 'text',
   version: 3,
   parameters,
   needsTable: false,

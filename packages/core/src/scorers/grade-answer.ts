@@ -1,24 +1,23 @@
 import type { RecordedAnswer } from '../domain/cell.ts';
+import { AWAITING_JUDGE, type Grade, scored, ungraded, unparsed } from '../domain/grade.ts';
 import type { Question } from '../domain/question.ts';
 import {
   type AnswerText,
   configureScorer,
+  type JudgedAnswer,
+  type JudgedScorer,
+  type JudgeMove,
   type Pattern,
+  type Scorer,
   type ScorerRegistry,
   type ScorerSpec,
+  type TextScorer,
 } from '../domain/scorer.ts';
+import { assertNever, ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { PatternMatch, PatternMatcher } from '../ports/pattern-matcher.ts';
 import { scorerRegistry } from './registry.ts';
 import { stripReasoning } from './strip-reasoning.ts';
-
-/** The fields of a cell's result that scoring decides. */
-export interface Grade {
-  readonly outcome: 'scored' | 'unparsed' | 'ungraded';
-  readonly score: number | null;
-  readonly answer: string | null;
-  readonly reason: string | null;
-}
 
 /** What grading needs besides the answer. */
 export interface Grader {
@@ -32,12 +31,14 @@ export interface Grader {
 /**
  * Grades a recorded answer.
  *
- * - `scored`: score 0 or 1.
+ * - `scored`: score in 0..1.
  * - `unparsed`: no text, nothing but reasoning (`reasoning-only`), or no answer in it that the scorer can
  *   read (`no-...`, or `cut-off` if the token limit ended the text before one); score 0, with the reason.
  * - `ungraded`: the question has no target, so the answer is neither right nor wrong; or the scorer's
- *   pattern took too long (`scorer-timeout`) or could not be run (`scorer-failed`).
+ *   pattern took too long (`scorer-timeout`) or could not be run (`scorer-failed`); or its judge has to be asked first
+ *   (`awaiting-judge`).
  *
+ * @param judging - Who is asked, and the recorded verdicts. @default nobody was asked yet
  * @throws {ThriceError} `unsupported` for a kind that is not registered.
  */
 export async function gradeAnswer(
@@ -45,29 +46,111 @@ export async function gradeAnswer(
   question: Question,
   recorded: RecordedAnswer,
   grader: Grader,
+  judging: Judging = NOT_JUDGED,
 ): Promise<Grade> {
   const { scorer, parameters } = configureScorer(scorerSpec, grader.scorers ?? scorerRegistry);
-  const { output: text, refusal } = recorded;
-  const { target: targets } = question;
-  if (targets === null) return ungraded('no-target', text);
+  const answer = toGradable(scorer, question, recorded);
+  if ('outcome' in answer) return answer;
+  switch (scorer.reads) {
+    case 'text':
+      return await gradeText(scorer, { question, answer, parameters }, grader);
+    case 'answer':
+      return scorer.grade(answer, question, parameters);
+    case 'verdicts': {
+      const move = scorer.next({ question, answer, parameters, ...judging });
+      return move.kind === 'grade' ? move.grade : ungraded(AWAITING_JUDGE);
+    }
+    default:
+      return assertNever(scorer);
+  }
+}
+
+/** Who judges, and what they have said. */
+export type Judging = Pick<JudgedAnswer, 'judgeCount' | 'verdicts'>;
+
+const NOT_JUDGED: Judging = { judgeCount: 1, verdicts: new Map() };
+
+/**
+ * What the scorer of a grade cell does next about a recorded answer.
+ *
+ * @throws {ThriceError} `unsupported` for a kind that is not registered; `invariant-violated` for a scorer without judges.
+ */
+export function nextJudgeMove(
+  scorerSpec: ScorerSpec,
+  question: Question,
+  recorded: RecordedAnswer,
+  judging: Judging,
+  registry: ScorerRegistry = scorerRegistry,
+): JudgeMove {
+  const { scorer, parameters } = configureJudgedScorer(scorerSpec, registry);
+  const answer = toGradable(scorer, question, recorded);
+  if ('outcome' in answer) return { kind: 'grade', grade: answer };
+  return scorer.next({ question, answer, parameters, ...judging });
+}
+
+/** Whether an answer cannot be graded without a judge. @throws {ThriceError} As {@link nextJudgeMove}. */
+export function needsJudge(
+  scorerSpec: ScorerSpec,
+  question: Question,
+  recorded: RecordedAnswer,
+  registry?: ScorerRegistry,
+): boolean {
+  return nextJudgeMove(scorerSpec, question, recorded, NOT_JUDGED, registry).kind === 'ask';
+}
+
+/** Looks up a scorer that asks judges. @throws {ThriceError} As {@link nextJudgeMove}. */
+export function configureJudgedScorer(
+  scorerSpec: ScorerSpec,
+  registry: ScorerRegistry = scorerRegistry,
+): { readonly scorer: JudgedScorer; readonly parameters: Readonly<Record<string, unknown>> } {
+  const { scorer, parameters } = configureScorer(scorerSpec, registry);
+  if (scorer.reads === 'verdicts') return { scorer, parameters };
+  throw new ThriceError({
+    code: 'invariant-violated',
+    message: `expected a scorer that asks judges, received "${scorer.kind}"`,
+  });
+}
+
+/** What a scorer grades; or the grade, where there is nothing to grade or to compare with. */
+function toGradable(
+  scorer: Scorer,
+  question: Question,
+  recorded: RecordedAnswer,
+): AnswerText | Grade {
+  const { output, refusal } = recorded;
+  if (question.target === null && scorer.isTargetOptional !== true)
+    return ungraded('no-target', output);
   if (refusal !== null) return unparsed('refused', refusal);
-  const answerText = toAnswerText(recorded);
-  if (answerText === undefined) return unparsed(missingTextReason(recorded), null);
-  const found = scorer.read(answerText, question, parameters);
-  const reading = await findAnswer(found, answerText.text, grader);
+  return toAnswerText(recorded) ?? unparsed(missingTextReason(recorded));
+}
+
+async function gradeText(
+  scorer: TextScorer,
+  {
+    question,
+    answer: text,
+    parameters,
+  }: {
+    readonly question: Question;
+    readonly answer: AnswerText;
+    readonly parameters: Readonly<Record<string, unknown>>;
+  },
+  grader: Grader,
+): Promise<Grade> {
+  const reading = await findAnswer(scorer.read(text, question, parameters), text.text, grader);
   switch (reading.kind) {
     case 'timeout':
-      return ungraded('scorer-timeout', null);
+      return ungraded('scorer-timeout');
     case 'error':
-      return ungraded('scorer-failed', null);
+      return ungraded('scorer-failed');
     case 'none':
-      return unparsed(answerText.isCutOff ? 'cut-off' : `no-${scorer.answerNoun}`, null);
+      return unparsed(text.isCutOff ? 'cut-off' : `no-${scorer.answerNoun}`);
     case 'found': {
       const { text: answer } = reading;
-      const isCorrect = targets.some((target) =>
+      const isCorrect = (question.target ?? []).some((target) =>
         scorer.matches(answer, target, question, parameters),
       );
-      return { outcome: 'scored', score: isCorrect ? 1 : 0, answer, reason: null };
+      return scored(isCorrect ? 1 : 0, answer);
     }
   }
 }
@@ -85,7 +168,7 @@ export async function readAnswer(
 ): Promise<string | undefined> {
   const { scorer, parameters } = configureScorer(scorerSpec, grader.scorers ?? scorerRegistry);
   const answerText = recorded.refusal === null ? toAnswerText(recorded) : undefined;
-  if (answerText === undefined) return undefined;
+  if (answerText === undefined || scorer.reads !== 'text') return undefined;
   const found = scorer.read(answerText, question, parameters);
   const reading = await findAnswer(found, answerText.text, grader);
   return reading.kind === 'found' ? reading.text : undefined;
@@ -109,14 +192,6 @@ async function findAnswer(
   if (found === undefined) return { kind: 'none' };
   if (typeof found === 'string') return { kind: 'found', text: found };
   return await patterns.match(found, text, patternLimitMs);
-}
-
-function ungraded(reason: string, answer: string | null): Grade {
-  return { outcome: 'ungraded', score: null, answer, reason };
-}
-
-function unparsed(reason: string, answer: string | null): Grade {
-  return { outcome: 'unparsed', score: 0, answer, reason };
 }
 
 function missingTextReason({ output, finishReason, hasReasoning }: RecordedAnswer): string {

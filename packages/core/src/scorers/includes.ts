@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Scorer } from '../domain/scorer.ts';
+import type { TextScorer } from '../domain/scorer.ts';
 import { describeEmptyTarget } from './describe-empty-target.ts';
 
 const parameters = z.strictObject({
@@ -8,8 +8,9 @@ const parameters = z.strictObject({
 });
 
 /** Correct if the text contains the target, ignoring case. */
-export const includes: Scorer<typeof parameters> = {
+export const includes: TextScorer<typeof parameters> = {
   kind: 'includes',
+  reads: 'text',
   version: 3,
   parameters,
   needsTable: false,

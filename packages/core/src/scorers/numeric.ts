@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Scorer } from '../domain/scorer.ts';
+import type { TextScorer } from '../domain/scorer.ts';
 import { describeEmptyTarget } from './describe-empty-target.ts';
 import { extractNumber, parseQuantity } from './numeric/extract-number.ts';
 import { isWithin } from './numeric/quantity.ts';
@@ -17,8 +17,9 @@ const parameters = z.strictObject({
  * Numbers are compared exactly, as decimals or fractions, however large. A percentage equals its number with or
  * without the sign and its value: 50% matches the targets 50 and 0.5, but 50 does not match 0.5.
  */
-export const numeric: Scorer<typeof parameters> = {
+export const numeric: TextScorer<typeof parameters> = {
   kind: 'numeric',
+  reads: 'text',
   version: 7,
   parameters,
   needsTable: false,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Scorer } from '../domain/scorer.ts';
+import type { TextScorer } from '../domain/scorer.ts';
 import { describeEmptyTarget } from './describe-empty-target.ts';
 
 const parameters = z.strictObject({
@@ -13,8 +13,9 @@ const parameters = z.strictObject({
 });
 
 /** Correct if what a pattern finds equals the target, both trimmed. */
-export const regex: Scorer<typeof parameters> = {
+export const regex: TextScorer<typeof parameters> = {
   kind: 'regex',
+  reads: 'text',
   version: 3,
   parameters,
   needsTable: true,

@@ -3,6 +3,7 @@ import { bbh } from './bbh.ts';
 import { choice } from './choice.ts';
 import { exact } from './exact.ts';
 import { includes } from './includes.ts';
+import { judge } from './judge.ts';
 import { numeric } from './numeric.ts';
 import { regex } from './regex.ts';
 
@@ -14,6 +15,7 @@ export const scorerRegistry: ScorerRegistry = createScorerRegistry([
   bbh,
   numeric,
   regex,
+  judge,
 ]);
 
 /** The versions of the built-in scorers by kind, as manifests record them. */

@@ -1,7 +1,9 @@
 import type { Benchmark } from '../domain/benchmark.ts';
+import { judgesOf } from '../domain/config-models.ts';
 import { type GroupHeader, pricesOf } from '../domain/group.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
-import { resolveBenchmark } from './resolve-benchmark.ts';
+import { resolveBenchmark, resolveLane } from './resolve-benchmark.ts';
+import { gradeConfigOf } from './resolve-judges.ts';
 
 /** A stored group with its benchmark, resolved once for everything that is done with it. */
 export interface LoadedGroup extends GroupRecord {
@@ -21,15 +23,27 @@ export function loadGroup(record: GroupRecord): LoadedGroup {
 export function benchmarkOf(header: GroupHeader): Benchmark {
   const { spec, specSource, configs, keys, reuse } = header;
   const benchmark = resolveBenchmark(spec, specSource.path, undefined, keys);
+  const planned = benchmark.configs.map((config) => {
+    const { scorer = config.scorer } = configs.find((entry) => entry.config === config.name) ?? {};
+    const gradedBy = gradeConfigOf(config, { scorer, grading: 1 });
+    return { ...config, scorer, gradedBy, combination: { ...config.combination, scorer } };
+  });
+  const gradeConfigs = judgesOf(header).flatMap((judges) => {
+    const config = planned.find(({ name }) => name === judges.config);
+    const graded = config && gradeConfigOf(config, judges);
+    return graded === undefined ? [] : [{ ...graded, targetsKey: judges.questionsKey }];
+  });
+  const judgeLanes = new Set(gradeConfigs.flatMap(({ roles }) => roles.map(({ lane }) => lane)));
   return {
     ...benchmark,
     prices: pricesOf(header),
     reusesCalls: reuse.length > 0,
-    configs: benchmark.configs.map((config) => {
-      const planned = configs.find((entry) => entry.config === config.name);
-      const scorer = planned?.scorer ?? config.scorer;
-      return { ...config, scorer, combination: { ...config.combination, scorer } };
-    }),
+    lanes: new Map([
+      ...[...judgeLanes].map((name) => [name, resolveLane(spec, name)] as const),
+      ...benchmark.lanes,
+    ]),
+    configs: planned,
+    gradeConfigs,
   };
 }
 

@@ -2,11 +2,10 @@ import { isJudge, type ModelUse, type Role } from '../domain/benchmark.ts';
 import { MAX_MEMBERS } from '../domain/benchmark-spec.ts';
 import { renderChoices } from '../domain/choices.ts';
 import type { ContentPart, Message } from '../domain/message.ts';
-import { ownValue, type Question, type QuestionMessage } from '../domain/question.ts';
-import { ThriceError } from '../errors.ts';
+import type { Question, QuestionMessage } from '../domain/question.ts';
+import { fieldsOf, renderTemplate } from '../domain/question-template.ts';
 import { nearestName } from './nearest-name.ts';
 
-const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 /** What other tools call the question. */
 const QUESTION_NAMES: ReadonlySet<string> = new Set(['input', 'prompt', 'query', 'text']);
 const FIELD = /^(question|messages|choices|tags\.[^.]+|metadata\..+)$/;
@@ -62,10 +61,6 @@ function answerFieldsOf(answerCount: number): readonly string[] {
   return ['answers', ...Array.from({ length: answerCount }, (_, index) => `answer_${index + 1}`)];
 }
 
-function fieldsOf(template: string): readonly string[] {
-  return [...template.matchAll(PLACEHOLDER)].map(([, field = '']) => field.trim());
-}
-
 /** What a prompt is rendered of. */
 type Asking = Pick<ModelUse, 'system' | 'prompt'>;
 
@@ -92,7 +87,7 @@ export function renderJudgePrompt(
   answers: readonly string[],
 ): readonly Message[] {
   const template = asking.prompt ?? defaultJudgePrompt(question);
-  const content = renderTemplate(template, question, answers);
+  const content = renderTemplate(template, question, (field) => answerText(field, answers));
   return [...systemOf(asking), { role: 'user', content }];
 }
 
@@ -155,52 +150,8 @@ function attachImages(
   return messages.with(last, { role: 'user', content: [...parts, ...images] });
 }
 
-function renderTemplate(
-  template: string,
-  question: Question,
-  answers: readonly string[] = [],
-): string {
-  return template.replace(
-    PLACEHOLDER,
-    (_, field: string) => answerText(field.trim(), answers) ?? fieldText(question, field.trim()),
-  );
-}
-
 function answerText(field: string, answers: readonly string[]): string | undefined {
   if (field === 'answers' && answers.length > 0)
     return answers.map((answer, index) => `Answer ${index + 1}:\n${answer}`).join('\n\n');
   return answers[answerFieldsOf(answers.length).indexOf(field) - 1];
-}
-
-/** The text of a conversation: each message after its role, or the only one as it is. */
-function renderMessages({ id, messages }: Question): string {
-  const texts = (messages ?? []).map(({ role, content }) => {
-    if (typeof content === 'string') return { role, text: content };
-    const parts = content.map((part) => {
-      if (part.type === 'text') return part.text;
-      throw new ThriceError({
-        code: 'invalid-question',
-        message: `question "${id}" has an image in its messages, which {{messages}} cannot place; leave out the prompt, or use attachments`,
-      });
-    });
-    return { role, text: parts.join('') };
-  });
-  const [only, another] = texts;
-  if (only !== undefined && another === undefined) return only.text;
-  return texts.map(({ role, text }) => `${role}: ${text}`).join('\n\n');
-}
-
-function fieldText(question: Question, field: string): string {
-  if (field === 'question' && question.question !== null) return question.question;
-  if (field === 'messages' && question.messages !== null) return renderMessages(question);
-  if (field === 'choices' && question.choices !== null) return renderChoices(question.choices);
-  const [, table, name = ''] = /^(tags|metadata)\.(.+)$/.exec(field) ?? [];
-  const value = ownValue<unknown>(table === 'tags' ? question.tags : question.metadata, name);
-  if (table !== undefined && value !== undefined && value !== null) {
-    return typeof value === 'string' ? value : JSON.stringify(value);
-  }
-  throw new ThriceError({
-    code: 'invalid-question',
-    message: `question "${question.id}" has no ${field}, which the prompt asks for; add it, or leave such questions out with select`,
-  });
 }

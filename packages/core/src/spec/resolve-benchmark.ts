@@ -1,7 +1,14 @@
 import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
-import type { BenchmarkSpec, ConfigSpec, RoleSpec } from '../domain/benchmark-spec.ts';
+import {
+  type BenchmarkSpec,
+  type ConfigSpec,
+  type JudgeSpec,
+  judgeSpecSchema,
+  type RoleSpec,
+} from '../domain/benchmark-spec.ts';
 import { laneOf } from '../domain/breaker.ts';
 import { type KeyStates, namedModelsOf, placedModelsOf } from '../domain/config-models.ts';
+import { judgeModelsOf } from '../domain/judge-models.ts';
 import { describeUnknownKind, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
 import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
 import { showConfig } from './describe-issues.ts';
@@ -10,6 +17,7 @@ import { suggestName } from './nearest-name.ts';
 import { invalidSpec } from './parse-spec.ts';
 import { protocolProblems } from './protocol-parameters.ts';
 import { checkTemplate, singleBraceField, usesAnswers, usesQuestion } from './render-prompt.ts';
+import { gradeConfigOf } from './resolve-judges.ts';
 import {
   type PlacedRole,
   resolveCombination,
@@ -46,6 +54,9 @@ export function resolveBenchmark(
     for (const model of namedModelsOf(config)) {
       lanes.set(laneOf(model), resolveLane(spec, laneOf(model)));
     }
+    for (const model of judgeModelsOf(resolveScorer(spec, scorerNameOf(config)))) {
+      lanes.set(laneOf(model), resolveLane(spec, laneOf(model)));
+    }
     const roles = resolveRoles(config, keys);
     // A group that was planned stays readable, whatever the rules are by now.
     if (scorers !== undefined) problems.push(...unsayable(roles, place, lanes));
@@ -65,6 +76,7 @@ export function resolveBenchmark(
     );
   }
   if (problems.length > 0) throw invalidSpec(file, problems);
+  const graded = configs.map((config) => gradeConfigOf(config, config));
   return {
     name: spec.name ?? defaultName(file),
     replicates: spec.replicates,
@@ -75,7 +87,8 @@ export function resolveBenchmark(
     reusesCalls: false,
     budgetUsd: spec.budget_usd,
     lanes,
-    configs,
+    configs: configs.map((config, index) => withGradeConfig(config, graded[index])),
+    gradeConfigs: graded.filter((each) => each !== undefined),
     prices: new Map(Object.entries(spec.prices)),
   };
 }
@@ -150,8 +163,15 @@ function configProblems(
 }
 
 function laneNameProblems(spec: BenchmarkSpec, config: ConfigSpec): readonly string[] {
+  return unknownLanes(spec, placedModelsOf(config));
+}
+
+function unknownLanes(
+  spec: BenchmarkSpec,
+  placed: readonly (readonly [place: string, model: string])[],
+): readonly string[] {
   const known = [...Object.keys(builtinLanes), SIMULATOR_LANE, ...Object.keys(spec.lanes)];
-  return placedModelsOf(config)
+  return placed
     .map(([place, model]) => ({ place, lane: laneOf(model) }))
     .filter(({ lane }) => !known.includes(lane))
     .map(
@@ -204,7 +224,8 @@ function scorerProblems(spec: BenchmarkSpec, name: string, scorers: ScorerRegist
   const table = scorerTable(spec, name);
   if (table !== undefined) {
     // Only a group that a newer version planned: the spec schema rejects unknown kinds.
-    return scorers.has(table.kind) ? [] : [`scorer: ${describeUnknownKind(table.kind, scorers)}`];
+    if (!scorers.has(table.kind)) return [`scorer: ${describeUnknownKind(table.kind, scorers)}`];
+    return scorers.get(table.kind)?.reads === 'verdicts' ? judgeProblems(spec, name, table) : [];
   }
   if (scorers.get(name)?.needsTable === false) return [];
   if (scorers.has(name)) {
@@ -216,6 +237,25 @@ function scorerProblems(spec: BenchmarkSpec, name: string, scorers: ScorerRegist
   const names = [...kinds.map(({ kind }) => kind), ...Object.keys(spec.scorers)];
   return [
     `scorer: unknown scorer "${name}"${suggestName(name, names)} (expected ${names.join(', ')}, or the name of a [scorers.NAME] table)`,
+  ];
+}
+
+/** What is wrong with whom a scorer asks. */
+function judgeProblems(spec: BenchmarkSpec, name: string, table: ScorerSpec): string[] {
+  const { model, models, prompt, prompt_file: file }: JudgeSpec = judgeSpecSchema.parse(table);
+  const place = `scorers.${name}`;
+  if (model === undefined && models === undefined)
+    return [
+      `scorer: ${place}.model: expected lane/model, as in openai/gpt-5-mini, received nothing`,
+    ];
+  if (model !== undefined && models !== undefined)
+    return [`scorer: ${place}.models: expected either model or models, received both`];
+  return [
+    ...unknownLanes(
+      spec,
+      judgeModelsOf(table).map((ref) => [`scorer: ${place}.model`, ref]),
+    ),
+    ...(prompt === undefined ? [] : twoPrompts(file, `scorer: ${place}.`)),
   ];
 }
 
@@ -257,7 +297,8 @@ function urlProblems(url: string): readonly string[] {
     : [];
 }
 
-function resolveLane(spec: BenchmarkSpec, name: string): Lane {
+/** Resolves a lane that a model of a benchmark is on. */
+export function resolveLane(spec: BenchmarkSpec, name: string): Lane {
   const given = spec.lanes[name];
   const builtin = builtinLanes[name];
   const own = given?.endpoints ?? (given?.base_url === undefined ? undefined : [given.base_url]);
@@ -313,6 +354,11 @@ function resolveConfig(
     grading: 1,
     select: config.select,
   };
+}
+
+/** Adds to a config by whom its answers are graded. */
+function withGradeConfig(config: Config, graded: Config | undefined): Config {
+  return graded === undefined ? config : { ...config, gradedBy: graded };
 }
 
 /** A scorer that is named by its kind has no parameters here: a stored spec must resolve to the same. */

@@ -98,7 +98,11 @@ function asMember(role: RoleSpec, config: ConfigSpec): Asked {
 }
 
 /** @param ref - The model, as in `openai/gpt-9`. */
-export function resolveUse(spec: Asked, config: ConfigSpec, ref: string): ModelUse {
+export function resolveUse(
+  spec: Asked,
+  config: Pick<ConfigSpec, 'stream' | 'background'>,
+  ref: string,
+): ModelUse {
   const lane = laneOf(ref);
   return {
     lane,

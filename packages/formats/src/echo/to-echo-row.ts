@@ -1,4 +1,4 @@
-import { type CellRow, isAnswer, ThriceError } from '@thrice/core';
+import { type CellRow, isOfAnswer, ThriceError } from '@thrice/core';
 import { type EchoRow, echoRowSchema, parseTask } from './echo-row.ts';
 
 /** As much of an error as Echo keeps, characters. */
@@ -47,7 +47,7 @@ function describeOutcome({ outcome, score, answer, target, reason, error }: Cell
 
 /** Echo does not count a judge on the machine itself. */
 function countCalls({ config, calls }: CellRow): number {
-  const own = calls.filter(isAnswer);
+  const own = calls.filter(isOfAnswer);
   return config === 'echo-small-judge'
     ? own.filter(({ step }) => step !== 'judge').length
     : own.length;

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
+  answeringConfigOf,
   asDuplicate,
   asUnreadable,
   attemptSchema,
@@ -12,8 +13,8 @@ import {
   type Claim,
   type Clock,
   type Completion,
+  type Config,
   cellResultSchema,
-  countRetries,
   type DiscardedCall,
   type GivenUpCall,
   type GroupHeader,
@@ -32,10 +33,10 @@ import {
   parseGroupHeader,
   refuseUnreadable,
   type Submission,
-  spendOf,
   submissionSchema,
   type Tally,
   ThriceError,
+  tallyChangeOf,
   type UnreadableGroup,
 } from '@thrice/core';
 import * as z from 'zod';
@@ -91,6 +92,7 @@ const tallyRowSchema = z.object({
   waste_usd: z.number(),
   overhead_usd: z.number(),
   unpriced_calls: z.number(),
+  to_grade: z.number(),
 });
 
 /**
@@ -358,21 +360,21 @@ export class SqliteLedger implements Ledger {
   }
 
   #addToTally(key: CellKey, result: CellResult, sign: 1 | -1): void {
-    const count = (outcome: string) => (result.outcome === outcome ? sign : 0);
-    const { costUsd, overheadUsd, unpricedCalls } = spendOf(result.calls);
+    const change = tallyChangeOf(key, result);
     this.#sql.addToTally.run(
       key.run,
-      key.config,
-      count('scored'),
-      count('unparsed'),
-      count('ungraded'),
-      count('failed'),
-      result.score === 1 ? sign : 0,
-      sign * costUsd,
-      sign * countRetries(result),
+      answeringConfigOf(key.config),
+      sign * change.scored,
+      sign * change.unparsed,
+      sign * change.ungraded,
+      sign * change.failed,
+      sign * change.correct,
+      sign * change.costUsd,
+      sign * change.retries,
       0,
-      sign * overheadUsd,
-      sign * unpricedCalls,
+      sign * change.overheadUsd,
+      sign * change.unpricedCalls,
+      sign * change.toGrade,
     );
   }
 
@@ -380,7 +382,8 @@ export class SqliteLedger implements Ledger {
   #addCost({ run, config }: CellKey, costUsd: number | null): void {
     const known = costUsd ?? 0;
     const unpriced = costUsd === null ? 1 : 0;
-    this.#sql.addToTally.run(run, config, 0, 0, 0, 0, 0, known, 0, known, 0, unpriced);
+    const answering = answeringConfigOf(config);
+    this.#sql.addToTally.run(run, answering, 0, 0, 0, 0, 0, known, 0, known, 0, unpriced, 0);
   }
 
   async readCells(
@@ -398,9 +401,11 @@ export class SqliteLedger implements Ledger {
     );
   }
 
-  /** Whether cells have a result and no task: only another command would change them. */
-  areFinal(run: string, config: string, ids: readonly string[]): boolean {
-    return ids.every((id) => this.#sql.isFinal.get(run, config, id) !== undefined);
+  /** Whether cells have a result, and neither they nor those that grade them a task: only another command would change them. */
+  areFinal(run: string, { name, gradedBy }: Config, ids: readonly string[]): boolean {
+    const hasTask = (id: string) =>
+      gradedBy !== undefined && this.#sql.hasTask.get(run, gradedBy.name, id) !== undefined;
+    return ids.every((id) => this.#sql.isFinal.get(run, name, id) !== undefined && !hasTask(id));
   }
 
   /**
@@ -430,10 +435,11 @@ export class SqliteLedger implements Ledger {
       const stored = tallies.find((entry) => entry.config === config);
       if (isDeepStrictEqual(stored, tally)) return true;
       if (!isDeepStrictEqual(stored, existing)) return false;
-      const { counts, correct, costUsd, retries, wasteUsd, overheadUsd, unpricedCalls } = tally;
+      const { counts, correct, costUsd, retries, wasteUsd, overheadUsd } = tally;
       const { scored, unparsed, ungraded, failed } = counts;
-      const numbers = [scored, unparsed, ungraded, failed, correct, costUsd, retries];
-      this.#sql.replaceTally.run(run, config, ...numbers, wasteUsd, overheadUsd, unpricedCalls);
+      const numbers = [scored, unparsed, ungraded, failed, correct, costUsd, retries, wasteUsd];
+      const { unpricedCalls, toGrade } = tally;
+      this.#sql.replaceTally.run(run, config, ...numbers, overheadUsd, unpricedCalls, toGrade);
       return true;
     });
   }
@@ -501,6 +507,7 @@ const STATEMENTS = {
     ON run = ? AND config = ? AND calls.id = wanted.value AND discarded_id <> ''`,
   isFinal: `SELECT 1 FROM cells WHERE ${THIS_CELL} AND state = 'done' AND NOT EXISTS
     (SELECT 1 FROM tasks WHERE run = cells.run AND config = cells.config AND id = cells.id)`,
+  hasTask: `SELECT 1 FROM tasks WHERE ${THIS_CELL}`,
   selectSubmissions: `SELECT submission FROM submissions WHERE ${THIS_CELL}`,
   selectSubmission: `SELECT submission FROM submissions WHERE ${THIS_CELL} AND step = ?`,
   upsertSubmission: `INSERT INTO submissions VALUES (?, ?, ?, ?, ?)
@@ -512,14 +519,15 @@ const STATEMENTS = {
       AND submission ->> '$.callId' = call.call_id AND submission ->> '$.state' = 'accepted')
     AND NOT EXISTS (SELECT 1 FROM cells WHERE run = call.run AND config = call.config AND id = call.id
       AND state = 'claimed' AND owner = call.holder)`,
-  addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+  addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
     ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,
     correct = correct + excluded.correct, cost_usd = cost_usd + excluded.cost_usd,
     retries = retries + excluded.retries, waste_usd = waste_usd + excluded.waste_usd,
     overhead_usd = overhead_usd + excluded.overhead_usd,
-    unpriced_calls = unpriced_calls + excluded.unpriced_calls`,
-  replaceTally: 'INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    unpriced_calls = unpriced_calls + excluded.unpriced_calls,
+    to_grade = to_grade + excluded.to_grade`,
+  replaceTally: 'INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   selectTallies: 'SELECT * FROM tallies WHERE run = ?',
   upsertBreaker: `INSERT INTO open_breakers VALUES (?, ?)
     ON CONFLICT DO UPDATE SET breaker = excluded.breaker`,
@@ -547,9 +555,9 @@ function parseTally(row: unknown): Tally {
     'the tally of a config',
   );
   const { cost_usd: costUsd, waste_usd: wasteUsd, overhead_usd: overheadUsd, ...others } = rest;
-  const { unpriced_calls: unpricedCalls, ...named } = others;
+  const { unpriced_calls: unpricedCalls, to_grade: toGrade, ...named } = others;
   const counts = { scored, unparsed, ungraded, failed };
-  return { ...named, counts, costUsd, wasteUsd, overheadUsd, unpricedCalls };
+  return { ...named, counts, toGrade, costUsd, wasteUsd, overheadUsd, unpricedCalls };
 }
 
 function parseGroup(row: unknown): GroupRecord {

@@ -6,7 +6,9 @@ import {
   breakersFor,
   type Clock,
   type Config,
+  cellConfigsOf,
   type Delivery,
+  findConfig,
   isOutage,
   type LaneWait,
   type Ledger,
@@ -20,6 +22,7 @@ import {
   type WorkerObserver,
 } from '@thrice/core';
 import type { Backlog, SqliteTaskQueue, TaskScope } from '../store/sqlite-task-queue.ts';
+import { isInScope } from './is-in-scope.ts';
 
 /** How long a breaker that has just opened may be missing in the ledger, ms. */
 const WRITE_MS = 1_000;
@@ -174,7 +177,7 @@ export class GroupBreakers {
   }
 
   #configOf(configName: string): Config | undefined {
-    return this.#init.benchmark.configs.find(({ name }) => name === configName);
+    return findConfig(this.#init.benchmark, configName);
   }
 
   /** Makes a task the probe of the half-open breakers of its config. */
@@ -295,7 +298,7 @@ export class GroupBreakers {
     const hasProbe = (await queue.readBacklog()).some(
       ({ run, config }) =>
         scope.runs.includes(run) &&
-        scope.configs.includes(config) &&
+        isInScope(config, scope) &&
         this.#breakersOf(config).some((each) => each.breakerKey === breakerKey),
     );
     if (hasProbe) this.#halfOpen.set(breakerKey, undefined);
@@ -310,7 +313,7 @@ export class GroupBreakers {
   /** Lets the tasks go that may call what a breaker blocked. They are in the queue of their config's first model. */
   async #endDeferrals(breakerKey: string): Promise<void> {
     const { benchmark, queue } = this.#init;
-    const waiting = benchmark.configs.filter((config) =>
+    const waiting = cellConfigsOf(benchmark).filter((config) =>
       breakerKeysOf(config).includes(breakerKey),
     );
     for (const lane of new Set(waiting.map((config) => config.lane))) await queue.makeVisible(lane);

@@ -3,6 +3,7 @@ import type { Backlog } from '../store/sqlite-task-queue.ts';
 import type { GroupBatches } from './group-batches.ts';
 import type { GroupBreakers } from './group-breakers.ts';
 import type { GroupBudget } from './group-budget.ts';
+import { isInScope } from './is-in-scope.ts';
 import type { Ending, WorkGroupOptions } from './work-group-options.ts';
 
 /** What the remaining work may have to wait for. */
@@ -15,9 +16,9 @@ export interface Obstacles {
 /** The part of a backlog that is worked on. */
 export function ownOf(
   backlog: readonly Backlog[],
-  { runs, configs }: WorkGroupOptions['scope'],
+  scope: WorkGroupOptions['scope'],
 ): readonly Backlog[] {
-  return backlog.filter(({ run, config }) => runs.includes(run) && configs.includes(config));
+  return backlog.filter(({ run, config }) => scope.runs.includes(run) && isInScope(config, scope));
 }
 
 /**

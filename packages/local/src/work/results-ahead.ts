@@ -1,5 +1,6 @@
 import {
   type Benchmark,
+  type Config,
   currentGradedGroup,
   type EarlyEnd,
   type GroupHeader,
@@ -90,7 +91,7 @@ export class ResultsAhead implements AsyncDisposable {
   async #write(): Promise<WrittenResults | undefined> {
     const { header, benchmark, patterns, engine } = this.#options;
     const { ledger, clock, budgets } = engine;
-    const untilFinal = (run: string, config: string, ids: readonly string[]) =>
+    const untilFinal = (run: string, config: Config, ids: readonly string[]) =>
       this.#untilFinal(run, config, ids);
     const stores = { ledger, clock, patterns, blobs: this.#staged, budgets, untilFinal };
     try {
@@ -104,7 +105,7 @@ export class ResultsAhead implements AsyncDisposable {
     }
   }
 
-  async #untilFinal(run: string, config: string, ids: readonly string[]): Promise<void> {
+  async #untilFinal(run: string, config: Config, ids: readonly string[]): Promise<void> {
     const { ledger, clock } = this.#options.engine;
     while (!this.#ended.signal.aborted) {
       await clock.sleep(PACE_MS, this.#ended.signal);

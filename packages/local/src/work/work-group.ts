@@ -214,6 +214,10 @@ class WorkLoop {
       onProgress: wake,
     });
     const worker = cellWorkerOf(options, {
+      sendTask: async (lane, task) => {
+        await queue.send(lane, [task]);
+        wake();
+      },
       heartbeat: this.#heartbeat,
       budget: budget?.calls,
       laneHealth,
@@ -407,6 +411,7 @@ function cellWorkerOf(
   { engine, benchmark, clientFor, governor, random, solvers, scorers, patterns }: WorkGroupOptions,
   ofLoop: Pick<
     Worker,
+    | 'sendTask'
     | 'heartbeat'
     | 'budget'
     | 'budgetRefusalOf'

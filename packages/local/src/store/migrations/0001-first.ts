@@ -131,6 +131,7 @@ CREATE TABLE tallies (
   waste_usd REAL NOT NULL DEFAULT 0,
   overhead_usd REAL NOT NULL DEFAULT 0,
   unpriced_calls INTEGER NOT NULL DEFAULT 0,
+  to_grade INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (run, config)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,61 @@
+/** What a judge says of an answer, in the form that the prompt asks for. */
+export interface Verdict {
+  readonly isCorrect: boolean;
+  /** The final answer that the judge finds; null if it finds none. */
+  readonly extracted: string | null;
+  readonly reasoning: string | null;
+  /** The confidence that the answer states, 0..1; null if it states none. */
+  readonly confidence: number | null;
+}
+
+/** Marks of emphasis, headings, lists and quotations around a line of a reply. */
+const DECORATION = /^[\s>#*_`-]+|[\s*_`]+$/g;
+const NONE = /^(?:none|n\/a|null|-)?$/i;
+
+/**
+ * Reads a judge's reply: lines of `extracted_answer:`, `reasoning:`, `correct:` and `confidence:`, in any case and
+ * markup.
+ *
+ * @returns Undefined unless there is a `correct:` line, and all of them say the same, yes or no.
+ */
+export function readVerdict(reply: string): Verdict | undefined {
+  const fields = fieldsOf(reply);
+  const said = new Set((fields.get('correct') ?? []).map(yesOrNo));
+  const [isCorrect] = said;
+  if (said.size !== 1 || isCorrect === undefined) return undefined;
+  const last = (name: string) => {
+    const value = fields.get(name)?.at(-1) ?? '';
+    return NONE.test(value) ? null : value;
+  };
+  return {
+    isCorrect,
+    extracted: last('extracted_answer'),
+    reasoning: last('reasoning'),
+    confidence: ratioOf(last('confidence')),
+  };
+}
+
+function fieldsOf(reply: string): ReadonlyMap<string, readonly string[]> {
+  const fields = new Map<string, string[]>();
+  for (const line of reply.split('\n')) {
+    const plain = line.replace(DECORATION, '');
+    const [, name, value = ''] = /^([A-Za-z][A-Za-z_ ]{0,40}?)[\s*_`]*:(.*)$/.exec(plain) ?? [];
+    if (name === undefined) continue;
+    const key = name.trim().toLowerCase().replace(/ /g, '_');
+    fields.set(key, [...(fields.get(key) ?? []), value.replace(DECORATION, '').trim()]);
+  }
+  return fields;
+}
+
+function yesOrNo(text: string): boolean | undefined {
+  const word = text.toLowerCase().replace(/["'.]/g, '').trim();
+  if (word === 'yes' || word === 'true') return true;
+  return word === 'no' || word === 'false' ? false : undefined;
+}
+
+/** A percentage, with or without its sign, as a ratio; null unless it is one of 0 to 100. */
+function ratioOf(text: string | null): number | null {
+  const [, number] = /^(\d{1,3}(?:\.\d+)?)\s*%?$/.exec(text ?? '') ?? [];
+  const percent = number === undefined ? Number.NaN : Number(number);
+  return percent <= 100 ? percent / 100 : null;
+}

@@ -1,0 +1,61 @@
+import type { Config, Role } from '../domain/benchmark.ts';
+import { type JudgeSpec, judgeSpecSchema } from '../domain/benchmark-spec.ts';
+import { gradeConfigName } from '../domain/grade-cell.ts';
+import { judgeModelsOf } from '../domain/judge-models.ts';
+import type { ScorerSpec } from '../domain/scorer.ts';
+import { resolveUse } from './resolve-roles.ts';
+
+/** The solver of grade cells: their scorer decides what is asked. */
+export const JUDGE_SOLVER = 'judge';
+
+/** The scorer of a config in one of the gradings of its group. */
+export interface ScorerInGrading {
+  readonly scorer: ScorerSpec;
+  readonly grading: number;
+}
+
+/**
+ * The config whose cells grade the answers of another one.
+ *
+ * @returns Undefined for a scorer that asks no model.
+ */
+export function gradeConfigOf(
+  config: Config,
+  { scorer, grading }: ScorerInGrading,
+): Config | undefined {
+  const roles = resolveJudges(scorer);
+  const [first] = roles;
+  if (first === undefined) return undefined;
+  const { step: _, ...use } = first;
+  return {
+    ...config,
+    ...use,
+    name: gradeConfigName(config.name, grading),
+    solver: JUDGE_SOLVER,
+    roles,
+    combination: { ...config.combination, failsOver: false, withoutKey: [] },
+    servedModel: undefined,
+    scorer,
+    grading,
+    grades: config.name,
+    gradedBy: undefined,
+  };
+}
+
+/** The judges of a scorer, each model as often as it is to be asked; none for a scorer that asks no model. */
+function resolveJudges(scorer: ScorerSpec): readonly Role[] {
+  const models = judgeModelsOf(scorer);
+  if (models.length === 0) return [];
+  const spec: JudgeSpec = judgeSpecSchema.parse(scorer);
+  const asked = models.flatMap((model) =>
+    Array.from({ length: spec.replicates ?? 1 }, (_, index) => ({ model, index })),
+  );
+  return asked.map(({ model, index }, place) => {
+    // The same seed would draw the same verdict again.
+    const seed = spec.seed === undefined ? {} : { seed: spec.seed + index };
+    const use = resolveUse({ temperature: 0, ...spec, ...seed }, NOT_STREAMED, model);
+    return { step: `judge-${place + 1}`, ...use };
+  });
+}
+
+const NOT_STREAMED = { stream: false, background: false };
