@@ -388,7 +388,7 @@ export function aBenchmark(parts: Partial<Benchmark> = {}): Benchmark {
 
 /** The published row of a correct answer. */
 export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
-  const { grading: _grading, ...result } = aCellResult({ calls: [aCall()] });
+  const { grading, ...result } = aCellResult({ calls: [aCall()] });
   return {
     schemaVersion: 1,
     ...aCellKey(),
@@ -396,6 +396,7 @@ export function aCellRow(parts: Partial<CellRow> = {}): CellRow {
     target: ['42'],
     confidence: null,
     metrics: {},
+    grading: { number: grading, scorer: 'exact', version: null, judges: null },
     tags: {},
     overheadUsd: 0,
     wasteUsd: 0,

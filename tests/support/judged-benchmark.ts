@@ -12,7 +12,8 @@ export function aJudgedBenchmark(
 ): Benchmark {
   const answering = aConfig({ scorer });
   const gradedBy = gradeConfigOf(answering, { scorer, grading: 1 });
-  const config: Config = { ...answering, gradedBy };
+  const judgedBy = gradedBy && [gradedBy];
+  const config: Config = { ...answering, gradedBy, judgedBy };
   const lanes = new Map(
     ['lab', 'court'].map((name) => [name, aLane({ name, servedModel: 'allow' })]),
   );

@@ -1,4 +1,5 @@
-import { checkQuestions, type GroupPlan, openQuestions } from '@thrice/core';
+import { checkQuestions, type GroupPlan, openQuestions, withGradeConfigs } from '@thrice/core';
+
 import { createNodeDigest, fileSourceReader, openGovernor } from '@thrice/local';
 import type { WorkGroupOptions } from '../../packages/local/src/work/work-group-options.ts';
 import { aDraft } from './fake-engine.ts';
@@ -37,7 +38,10 @@ export function workGroupOptions({
     random,
     governor: openGovernor({ engine, benchmark, random }),
     observe: () => undefined,
-    scope: { runs: header.runs, configs: benchmark.configs.map(({ name }) => name) },
+    scope: {
+      runs: header.runs,
+      configs: withGradeConfigs(benchmark.configs).map(({ name }) => name),
+    },
     waitForQuota: false,
     drainSignal: never,
     stopSignal: never,

@@ -260,6 +260,19 @@ function addGradingCommands(program: Command, run: Run): void {
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/rescore.ts')).rescoreGroup));
   program
+    .command('judge')
+    .description('have the recorded answers judged that are not, or by others; asks for no answer')
+    .argument('<group>', 'group name, unique prefix, or label')
+    .option('--model <lane/model>', 'the judge, instead of that of the scorer')
+    .option('--scorer <name>', 'a [scorers.NAME] table of the group that asks a judge')
+    .option('--replicates <n>', 'how often each judge judges each answer', wholeNumberTo(99))
+    .option('--configs <names>', 'only these configs, separated by commas', nameList)
+    .option(...waitOption)
+    .option(...folderOption)
+    .option(...stageOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/judge.ts')).judgeGroup));
+  program
     .command('verify')
     .description('recompute every published number from the cells (default: of the newest group)')
     .argument('[group]', 'group name, unique prefix, or label')

@@ -1,4 +1,4 @@
-import type { Benchmark, Config } from './domain/benchmark.ts';
+import { type Benchmark, type Config, cellConfigsOf } from './domain/benchmark.ts';
 import {
   type BenchmarkSpec,
   createBenchmarkSpecSchema,
@@ -61,9 +61,10 @@ export function resolveBenchmark(spec: BenchmarkSpec, file: string, keys?: KeySt
 }
 
 /** The built-in prices of the models that configs ask, by `lane/model`. */
-function findBuiltinPrices({ configs, lanes }: Benchmark): ReadonlyMap<string, Price> {
+function findBuiltinPrices(benchmark: Benchmark): ReadonlyMap<string, Price> {
+  const { lanes } = benchmark;
   return new Map(
-    configs
+    cellConfigsOf(benchmark)
       .flatMap(({ roles }) => roles)
       .flatMap((role) => {
         const lane = lanes.get(role.lane);

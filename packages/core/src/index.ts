@@ -68,8 +68,14 @@ export {
 export { type BudgetEdit, editBudget, withBudget } from './change/edit-budget.ts';
 export { editGroup, type PlanEdit } from './change/edit-group.ts';
 export { editedMeanwhile } from './change/edited-meanwhile.ts';
+export type { EditOrigin } from './change/later-judges.ts';
 export { rerunCells } from './change/rerun-cells.ts';
-export { type Regrading, rescoreGroup, type SpecScorers } from './change/rescore-group.ts';
+export {
+  addGrading,
+  type Regrading,
+  rescoreGroup,
+  type SpecScorers,
+} from './change/rescore-group.ts';
 export { deployedFolders } from './deployed-code.ts';
 export type { DlqFilter, DlqSelection } from './dlq/filter.ts';
 export {
@@ -207,6 +213,7 @@ export {
 } from './domain/group-request.ts';
 export { haltingBreakers } from './domain/halting-breakers.ts';
 export { IMPORTED, type ImportedFile, type ImportedRow } from './domain/imported.ts';
+export { judgeModelsOf } from './domain/judge-models.ts';
 export { sumKnown, totalKnown } from './domain/known-sum.ts';
 export { type LaneState, laneStateSchema, type ModelLimit } from './domain/lane-state.ts';
 export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
@@ -346,6 +353,7 @@ export {
   groupKey,
   isPlanned,
   plannedConfigs,
+  withGradeConfigs,
 } from './publish/graded-group.ts';
 export { currentGrading, readGradings, withCurrentGrading } from './publish/gradings.ts';
 export { type ExportedRun, readRun } from './publish/read-run.ts';

@@ -1,4 +1,5 @@
 import {
+  addGrading,
   asDuplicate,
   type CellRecord,
   type CopyCounts,
@@ -9,7 +10,6 @@ import {
   type GroupRecord,
   limits,
   loadGroup,
-  rescoreGroup,
   resolveBenchmark,
   verifyGroup,
 } from '@thrice/core';
@@ -331,7 +331,7 @@ describe('the gradings of a copied group', () => {
   it('are those of its source, with the files of the earlier ones', async () => {
     const { engine, group } = await worked();
     const source = loadGroup(await recordOf(engine, group));
-    await rescoreGroup(source, edited, engine);
+    await addGrading(source, edited, engine);
     await finalizeGroup(source, engine);
     const to = new FakeEngine();
 
@@ -349,7 +349,7 @@ describe('the gradings of a copied group', () => {
     const { engine, group } = await worked();
     const to = new FakeEngine();
     await copy(engine, to, group);
-    await rescoreGroup(loadGroup(await recordOf(to, group)), edited, to);
+    await addGrading(loadGroup(await recordOf(to, group)), edited, to);
     const before = new Map(to.blobs.texts);
 
     await copy(engine, to, group);
@@ -362,8 +362,8 @@ describe('the gradings of a copied group', () => {
     const to = new FakeEngine();
     await copy(engine, to, group);
     const other = { ...edited, scorers: new Map([['direct', { kind: 'includes' }]]) };
-    await rescoreGroup(loadGroup(await recordOf(engine, group)), edited, engine);
-    await rescoreGroup(loadGroup(await recordOf(to, group)), other, to);
+    await addGrading(loadGroup(await recordOf(engine, group)), edited, engine);
+    await addGrading(loadGroup(await recordOf(to, group)), other, to);
     const before = new Map(to.blobs.texts);
 
     await expect(copy(engine, to, group)).rejects.toMatchObject({ code: 'already-exists' });

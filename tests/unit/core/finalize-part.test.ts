@@ -1,4 +1,5 @@
 import {
+  addGrading,
   type BlobStore,
   type CellKey,
   type CellRecord,
@@ -6,7 +7,6 @@ import {
   finalizePart,
   groupKey,
   limits,
-  rescoreGroup,
   resolveBenchmark,
   summarySchema,
   verifyGroup,
@@ -511,7 +511,7 @@ describe('the results of a large group', () => {
     const scorers = new Map(
       header.configs.map(({ config }) => [config, { kind: 'numeric' } as const]),
     );
-    await rescoreGroup(group, { specSha256: 'd'.repeat(64), scorers }, stage);
+    await addGrading(group, { specSha256: 'd'.repeat(64), scorers }, stage);
 
     for (let kind = ''; kind !== 'finalized'; ) {
       ({ kind } = await finalizePart(

@@ -1,4 +1,5 @@
 import {
+  addGrading,
   type BlobStore,
   type CellRow,
   executeCell,
@@ -10,7 +11,6 @@ import {
   type PatternMatcher,
   readGradings,
   rerunCells,
-  rescoreGroup,
   type SpecScorers,
   type Summary,
   verifyGroup,
@@ -36,11 +36,11 @@ import { runKey } from '../../support/published-rows.ts';
 
 const questions = ['q1', 'q2', 'broken'].map((id) => aQuestion({ id }));
 
-describe('rescoreGroup', () => {
+describe('addGrading', () => {
   it('makes the scorers of an edited spec those of the group', async () => {
     const { engine, group } = await finished();
 
-    const regrading = await rescoreGroup(group, edited({ a: { kind: 'includes' } }), engine);
+    const regrading = await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
     const summary = await finalizeGroup(group, engine);
 
     expect(regrading).toEqual({
@@ -69,7 +69,7 @@ describe('rescoreGroup', () => {
     const [run = ''] = group.header.runs;
     const before = await engine.ledger.readCells(run, 'a', ['q1']);
 
-    await rescoreGroup(group, edited({ a: { kind: 'includes' } }), engine);
+    await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
     await finalizeGroup(group, engine);
 
     expect(await engine.ledger.readCells(run, 'a', ['q1'])).toEqual(before);
@@ -82,9 +82,9 @@ describe('rescoreGroup', () => {
 
   it('adds nothing if the scorers are the current ones, whatever the order of their parameters', async () => {
     const { engine, group } = await finished();
-    await rescoreGroup(group, edited({ a: { kind: 'regex', pattern: 'x', more: 1 } }), engine);
+    await addGrading(group, edited({ a: { kind: 'regex', pattern: 'x', more: 1 } }), engine);
 
-    const again = await rescoreGroup(
+    const again = await addGrading(
       group,
       edited({ a: { more: 1, pattern: 'x', kind: 'regex' } }),
       engine,
@@ -100,7 +100,7 @@ describe('rescoreGroup', () => {
     if (exact === undefined) throw new Error('expected the scorer');
     const scorers = new Map([['exact', { ...exact, version: 9 }]]);
 
-    const regrading = await rescoreGroup(group, undefined, { ...engine, scorers });
+    const regrading = await addGrading(group, undefined, { ...engine, scorers });
 
     expect(regrading).toMatchObject({ isNew: true, grading: { number: 2 } });
     expect(regrading.grading.configs.map(({ version }) => version)).toEqual([9, 9]);
@@ -119,7 +119,7 @@ describe('rescoreGroup', () => {
     const stores = { ...engine, scorers };
     const before = new Map(engine.blobs.texts);
 
-    await rescoreGroup(group, undefined, stores);
+    await addGrading(group, undefined, stores);
     await finalizeGroup(group, stores);
 
     const files = [...before.keys()].filter(
@@ -139,7 +139,7 @@ describe('rescoreGroup', () => {
     }
     engine.blobs.texts.set(`runs/${name}/second/manifest.json`, other);
     const withSecond = { ...group, header: { ...group.header, runs: [run, 'second'] } };
-    await expect(rescoreGroup(withSecond, undefined, engine)).rejects.toMatchObject({
+    await expect(addGrading(withSecond, undefined, engine)).rejects.toMatchObject({
       code: 'unsupported',
     });
   });
@@ -148,7 +148,7 @@ describe('rescoreGroup', () => {
     const { engine, group } = await finished();
     const before = new Map(engine.blobs.texts);
 
-    const adding = rescoreGroup(group, edited({ a: { kind: 'telepathy' } }), engine);
+    const adding = addGrading(group, edited({ a: { kind: 'telepathy' } }), engine);
 
     await expect(adding).rejects.toMatchObject({ code: 'unsupported' });
     expect(engine.blobs.texts).toEqual(before);
@@ -157,7 +157,7 @@ describe('rescoreGroup', () => {
   it('grades nothing again for a config whose scorer stays', async () => {
     const { engine, group } = await finished();
 
-    await rescoreGroup(group, edited({ a: { kind: 'includes' } }), engine);
+    await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
 
     const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
     expect(configs.map(({ name, grading }) => [name, grading])).toEqual([
@@ -168,8 +168,8 @@ describe('rescoreGroup', () => {
 
   it('grades again with a scorer that an earlier grading had, but not the one between', async () => {
     const { engine, group } = await finished();
-    await rescoreGroup(group, edited({ a: { kind: 'includes' } }), engine);
-    await rescoreGroup(group, edited({ a: { kind: 'exact' } }), engine);
+    await addGrading(group, edited({ a: { kind: 'includes' } }), engine);
+    await addGrading(group, edited({ a: { kind: 'exact' } }), engine);
 
     const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
 
@@ -209,7 +209,7 @@ async function checkCrash(change: SpecScorers, crash: Crash): Promise<void> {
   const { blobs, clock, patterns } = engine;
   const dying = { ...crashingStores(engine, crash), clock, patterns };
   await expect(
-    rescoreGroup(group, change, dying).then(() => finalizeGroup(group, dying)),
+    addGrading(group, change, dying).then(() => finalizeGroup(group, dying)),
   ).rejects.toThrow('the process has crashed');
 
   // The folder of an earlier grading counts only once the list names a later one.
@@ -220,7 +220,7 @@ async function checkCrash(change: SpecScorers, crash: Crash): Promise<void> {
   const isOfEarlier = (mismatch: string) => mismatch.includes('/gradings/');
   expect(mismatches.filter(isAdded ? isOfEarlier : () => true)).toEqual([]);
 
-  const repeated = await rescoreGroup(group, change, engine);
+  const repeated = await addGrading(group, change, engine);
   await finalizeGroup(group, engine);
 
   expect(repeated).toMatchObject({ isNew: !isAdded, grading: { number: 2 } });
@@ -235,7 +235,7 @@ describe('work after a rescore', () => {
   it('is graded by the current grading, whoever graded a cell', async () => {
     const { engine, group } = await finished();
     const { header } = group;
-    await rescoreGroup(group, edited({ a: { kind: 'regex', pattern: '\\d+' } }), engine);
+    await addGrading(group, edited({ a: { kind: 'regex', pattern: '\\d+' } }), engine);
     await finalizeGroup(group, engine);
     const [run = ''] = header.runs;
     const key = { run, config: 'a', id: 'broken' };
@@ -277,7 +277,7 @@ describe('a rescore with a pattern without end', () => {
       benchmark,
     };
     await finalizeGroup(group, engine);
-    await rescoreGroup(group, edited({ a: { kind: 'regex', pattern: '(a+)+$' } }), engine);
+    await addGrading(group, edited({ a: { kind: 'regex', pattern: '(a+)+$' } }), engine);
     await finalizeGroup(group, engine);
     return { engine, group, matches: () => matchCount };
   }
@@ -398,7 +398,7 @@ async function timedOut() {
 }
 
 async function rescoreTimedOut(engine: FakeEngine, group: LoadedGroup): Promise<void> {
-  await rescoreGroup(group, edited({ a: { kind: 'exact' } }), engine);
+  await addGrading(group, edited({ a: { kind: 'exact' } }), engine);
   await finalizeGroup(group, engine);
 }
 
@@ -445,7 +445,7 @@ async function finished(): Promise<{ readonly engine: FakeEngine; readonly group
 
 async function rescored(change: SpecScorers) {
   const { engine, group } = await finished();
-  await rescoreGroup(group, change, engine);
+  await addGrading(group, change, engine);
   await finalizeGroup(group, engine);
   return { engine, group };
 }

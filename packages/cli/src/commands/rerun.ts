@@ -3,7 +3,7 @@ import type { EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
 import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
-import { runToCompletion } from '../local/run-to-completion.ts';
+import { runToCompletion, scopeOf } from '../local/run-to-completion.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -54,6 +54,6 @@ export async function rerunRun(
     folder: options.dir,
     isJson: options.json === true,
     waitForQuota: options.waitForQuota,
-    scope: { runs, configs: configs.map(({ name }) => name) },
+    scope: scopeOf(runs, configs),
   });
 }

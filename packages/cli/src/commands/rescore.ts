@@ -5,6 +5,7 @@ import {
   compareSpecs,
   currentGrading,
   cutList,
+  type EditOrigin,
   editGroup,
   type FinalizeStores,
   finalizeGroup,
@@ -39,6 +40,7 @@ import { folderFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { applyOverrides } from '../spec/apply-overrides.ts';
+import { originOf } from '../spec/origin-of.ts';
 import { prepareCorrection } from '../spec/prepare-correction.ts';
 import { readSpecFile } from '../spec/read-spec-file.ts';
 
@@ -72,10 +74,7 @@ export async function rescoreGroup(
           ? undefined
           : await editGroup(correction, { ...stores, batches: engine.batches, ...withDigest });
       if (corrected === undefined)
-        return {
-          regrading: await addGrading(group, scorers, stores),
-          summary: await finalizeGroup(group, stores),
-        };
+        return await gradeAgain(group, scorers, originOf(group, terminal), stores);
       reportEdit(group.header, corrected, terminal);
       const edited = loadGroup({ ...group, header: corrected });
       return {
@@ -116,7 +115,7 @@ async function rescoreInStage(
   if (correction !== undefined) reportEdit(found.header, group.header, terminal);
   const regrading =
     correction === undefined
-      ? await addGrading(group, scorers, { ...engine, onRow })
+      ? await addGrading(group, scorers, originOf(group, terminal), { ...engine, onRow })
       : await latestGrading(group.header, engine.blobs);
   // The stage writes the files. A writer that has not seen the new grading finds the group active again.
   await engine.activeGroups.add(group.header.group);
@@ -124,6 +123,16 @@ async function rescoreInStage(
   const summary = await countSummary(group, engine);
   report({ group, regrading, summary, place }, terminal, options);
   return reportUnscored(summary, { terminal, header: group.header, place, flag });
+}
+
+async function gradeAgain(
+  group: LoadedGroup,
+  scorers: SpecScorers | undefined,
+  origin: EditOrigin,
+  stores: FinalizeStores,
+): Promise<{ readonly regrading: Regrading; readonly summary: Summary }> {
+  const { header, ...regrading } = await addGrading(group, scorers, origin, stores);
+  return { regrading, summary: await finalizeGroup(loadGroup({ ...group, header }), stores) };
 }
 
 const withDigest = { createDigest: createNodeDigest };
@@ -174,7 +183,8 @@ async function readEdited(
   const questions = { files: async () => [], read: () => storedQuestions(header, stores.blobs) };
   await checkQuestions(questions, undefined, planned, createNodeDigest);
   const scorers = new Map(benchmark.configs.map(({ name, scorer }) => [name, scorer]));
-  return { scorers: { specSha256: read.source.sha256, scorers } };
+  const { prices } = benchmark;
+  return { scorers: { specSha256: read.source.sha256, scorers, prices } };
 }
 
 function withoutScorers({ scorers: _scorers, configs, ...spec }: BenchmarkSpec): BenchmarkSpec {

@@ -1,13 +1,16 @@
 import {
   type Benchmark,
+  type Config,
   countOf,
   type EarlyEnd,
   finalizeGroup,
   type GroupHeader,
   type PatternMatcher,
+  plannedConfigs,
   raiseCommand,
   reachedCapOf,
   type Summary,
+  withGradeConfigs,
 } from '@thrice/core';
 import {
   type Ending,
@@ -115,7 +118,7 @@ export async function runToCompletion(options: RunToCompletionOptions): Promise<
         if (event.kind === 'unrecorded-calls-listed')
           note(`listed in: ${showPath(event.file, terminal)}`);
       },
-      scope: options.scope ?? wholeGroup(header),
+      scope: options.scope ?? wholeGroup(header, benchmark),
       waitForQuota,
       halfOpen: new Set(breakers.map(({ breakerKey }) => breakerKey)),
       drainSignal: signals.drain,
@@ -222,8 +225,13 @@ function were(count: number): string {
   return count === 1 ? 'was' : 'were';
 }
 
-function wholeGroup({ runs, configs }: GroupHeader): TaskScope {
-  return { runs, configs: configs.map(({ config }) => config) };
+function wholeGroup(header: GroupHeader, benchmark: Benchmark): TaskScope {
+  return scopeOf(header.runs, plannedConfigs(header, benchmark));
+}
+
+/** The cells of some configs, with those that grade their answers. */
+export function scopeOf(runs: readonly string[], configs: readonly Config[]): TaskScope {
+  return { runs, configs: withGradeConfigs(configs).map(({ name }) => name) };
 }
 
 /** Returns how work ended early; undefined for work that completed. */

@@ -8,6 +8,8 @@ type NextStep =
   | 'rerun'
   /** The recorded answers can be graded again. */
   | 'rescore'
+  /** The answers are there, and their judge is to be asked. */
+  | 'judge'
   /** The cells still wait. */
   | 'resume'
   /** The change would make other answers incomparable. */
@@ -67,10 +69,17 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
   'no-target': { action: 'give the question a target', next: 'new-group' },
   'scorer-timeout': { action: 'simplify the pattern', next: 'rescore' },
   'scorer-failed': { action: 'correct the pattern', next: 'rescore' },
+  'awaiting-judge': { action: 'have them judged', next: 'judge' },
+  'tied-judges': { action: 'ask an odd number of judges', next: 'judge' },
 };
 
 /** Why an answer has no grade. */
-type UngradedReason = 'no-target' | 'scorer-timeout' | 'scorer-failed';
+type UngradedReason =
+  | 'no-target'
+  | 'scorer-timeout'
+  | 'scorer-failed'
+  | 'awaiting-judge'
+  | 'tied-judges';
 
 /**
  * Says what to do about cells that ended without a score, and which command comes next.
@@ -111,6 +120,8 @@ function nextCommand(next: NextStep, { group, spec, flag }: GroupPlace): string 
       return undefined;
     case 'rescore':
       return `thrice rescore ${group} --spec ${spec}${flag}`;
+    case 'judge':
+      return `thrice judge ${group}${flag}`;
     case 'resume':
       return `thrice resume ${group}${flag}`;
     case 'new-group':

@@ -4,7 +4,19 @@ import { basename, delimiter, dirname, join } from 'node:path';
 /** The commands of Thrice, by which a command line is told from a sentence about it. */
 export const COMMAND_NAMES = [
   ...['init', 'run', 'estimate', 'resume', 'work', 'rerun', 'cancel', 'delete', 'status', 'ls'],
-  ...['show', 'summarize', 'rescore', 'verify', 'dlq', 'stage', 'pull', 'push', 'import', 'export'],
+  ...[
+    'show',
+    'summarize',
+    'rescore',
+    'judge',
+    'verify',
+    'dlq',
+    'stage',
+    'pull',
+    'push',
+    'import',
+    'export',
+  ],
   ...['doctor', 'simulate', 'schema', 'completion', 'help'],
 ] as const;
 

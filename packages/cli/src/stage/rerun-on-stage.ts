@@ -23,7 +23,11 @@ import { openStageBudget } from './stage-budget.ts';
 import { openStageEngine, type StageEngine, stateOfConfigs } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 
-/** `thrice rerun --failed --stage`: retries the cells without a score and follows the group. */
+/**
+ * `thrice rerun --failed --stage`: retries the cells without a score and follows the group.
+ *
+ * @param choose - Whose cells they are. @default those of the options
+ */
 export async function rerunOnStage(
   terminal: Terminal,
   name: string,
@@ -32,12 +36,14 @@ export async function rerunOnStage(
     readonly configs?: readonly string[];
     readonly json?: boolean;
   },
+  choose: (configs: readonly Config[]) => readonly Config[] = (all) =>
+    chooseConfigs(all, options.configs),
 ): Promise<ExitCode> {
   using engine = await openStageEngine(options.stage);
   const { group, runs } = await findRuns(engine.ledger, name, engine.flag);
   const { header, benchmark } = group;
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
-  const configs = chooseConfigs(graded.configs, options.configs);
+  const configs = choose(graded.configs);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark, engine.stage);
   refuseCancelled(group, engine);

@@ -40,8 +40,11 @@ export async function recordResponse(
   const { output, raw } = response;
   const config = findConfig(worker.benchmark, key.config);
   const fault = findFault(paid) ?? findNoVerdict(response.output, config, worker);
-  const purpose = config?.grades === undefined ? 'answering' : 'grading';
-  const call: Call = { ...describeCall(paid, worker), purpose, discarded: fault?.code ?? null };
+  const judged =
+    config?.grades === undefined
+      ? ({ purpose: 'answering' } as const)
+      : ({ purpose: 'grading', grading: config.grading } as const);
+  const call: Call = { ...describeCall(paid, worker), ...judged, discarded: fault?.code ?? null };
   const facts = { schemaVersion: 1, kind: 'model-call', callId } as const;
   const entry = await commit({ ...facts, ...place, call, output, raw });
   await worker.budget?.settle({ cell: key, step: option.step, callId }, call.costUsd);

@@ -52,7 +52,7 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
     return { kind: 'acknowledge' };
   }
   const graded = config.grades === undefined ? undefined : await readGraded(key, config, worker);
-  // Its answer was deleted, or has failed since.
+  // Its answer was deleted, or has failed since; or other judges grade by now.
   if (config.grades !== undefined && graded === undefined) return { kind: 'acknowledge' };
   const claim = await worker.ledger.claimCell(key, generation, worker.owner);
   if (claim.kind === 'done') {
@@ -192,12 +192,13 @@ function giveUpExhausted(cell: CellAtWork): PassedOverCall {
   return { passedOver: error };
 }
 
-/** The answer that a grade cell grades; undefined if there is none. */
+/** The answer that a grade cell grades; undefined if there is none, or its judges are no longer the group's. */
 async function readGraded(
   { run, id }: CellKey,
-  { grades: answering = '' }: Config,
-  { ledger }: Worker,
+  { name, grades: answering = '' }: Config,
+  { ledger, benchmark }: Worker,
 ): Promise<RecordedAnswer | undefined> {
+  if (findConfig(benchmark, answering)?.gradedBy?.name !== name) return undefined;
   const result = (await ledger.readCells(run, answering, [id])).get(id)?.result;
   return result === undefined || result.outcome === 'failed' ? undefined : result;
 }

@@ -23,7 +23,8 @@ import { listAnswerChanges, type ResolvedPlan } from './answer-changes.ts';
 import { compareQuestions, type QuestionChanges } from './compare-questions.ts';
 import { editedMeanwhile } from './edited-meanwhile.ts';
 import { type AnswerStores, hasAnswers } from './has-answers.ts';
-import { rescoreGroup } from './rescore-group.ts';
+import { withLaterJudges } from './later-judges.ts';
+import { addGrading } from './rescore-group.ts';
 
 /** An edited spec of a stored group, checked as a plan of its own. */
 export interface PlanEdit
@@ -60,11 +61,13 @@ export async function editGroup(edit: PlanEdit, stores: EditStores): Promise<Gro
   if (scorers.size > 0 || targets.length > 0) {
     const specSha256 = draft.specSource.sha256;
     const questionsKey = targets.length > 0 ? header.questions.key : undefined;
-    await rescoreGroup(group, { specSha256, scorers, questionsKey }, stores);
+    await addGrading(group, { specSha256, scorers, questionsKey }, stores);
   }
-  if (!(await ledger.replaceHeader(group.header, header))) throw editedMeanwhile(header);
-  await writePlan(header, blobs);
-  return header;
+  const grading = currentGrading(await readGradings(header, blobs));
+  const judged = withLaterJudges(header, grading, edit.benchmark.prices);
+  if (!(await ledger.replaceHeader(group.header, judged))) throw editedMeanwhile(header);
+  await writePlan(judged, blobs);
+  return judged;
 }
 
 async function refuseOtherAnswers(

@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import { type Grading, isSameGrading } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import type { Price } from '../domain/price.ts';
 import type { ScorerRegistry, ScorerSpec } from '../domain/scorer.ts';
 import { describeUnknownKind } from '../domain/scorer.ts';
 import { ThriceError } from '../errors.ts';
+import { writePlan } from '../plan/plan-group.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { writeResults } from '../publish/finalize-group.ts';
 import { type FinalizeStores, gradedGroupOf, publishedKeys } from '../publish/graded-group.ts';
@@ -16,6 +18,8 @@ import {
 } from '../publish/gradings.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
+import { editedMeanwhile } from './edited-meanwhile.ts';
+import { type EditOrigin, recordJudges, withLaterJudges } from './later-judges.ts';
 
 /** The scorers of a spec. */
 export interface SpecScorers {
@@ -24,14 +28,44 @@ export interface SpecScorers {
   readonly scorers: ReadonlyMap<string, ScorerSpec>;
   /** The stored questions that have other targets than those before. @default those of the current grading */
   readonly questionsKey?: string | undefined;
+  /** The built-in prices of the models that judge, by `lane/model`. @default none */
+  readonly prices?: ReadonlyMap<string, Price> | undefined;
 }
 
-/** The result of {@link rescoreGroup}. */
+/** The result of {@link addGrading}. */
 export interface Regrading {
   /** The current grading. */
   readonly grading: Grading;
   /** Whether it was added. If not, the answers had been graded with these scorers before. */
   readonly isNew: boolean;
+}
+
+/**
+ * Adds a grading to a group, and to its plan the judges that the grading asks and no earlier one has asked. No judge is
+ * asked: their tasks are sent when the group is judged or resumed.
+ *
+ * Writes in an order that survives a crash: grading, header. A repeated call completes it.
+ *
+ * @returns The header as it is then.
+ * @throws {ThriceError} As {@link addGrading}; `spec-changed` when another command edits or deletes the group.
+ */
+export async function rescoreGroup(
+  group: Pick<LoadedGroup, 'header' | 'benchmark' | 'state' | 'isPlanned'>,
+  edited: SpecScorers | undefined,
+  origin: EditOrigin,
+  stores: FinalizeStores,
+): Promise<Regrading & { readonly header: GroupHeader }> {
+  const { ledger, blobs, clock } = stores;
+  const { header } = group;
+  const regrading = await addGrading(group, edited, stores);
+  const judged = withLaterJudges(header, regrading.grading, edited?.prices);
+  if (judged === header) return { ...regrading, header };
+  const recorded = recordJudges(header, judged, clock.toIso(clock.now()), origin);
+  if (!(await ledger.replaceHeader(header, recorded))) throw editedMeanwhile(header);
+  // No answer is to be asked for.
+  if (group.isPlanned) await ledger.markPlanned(recorded);
+  await writePlan(recorded, blobs);
+  return { ...regrading, header: recorded };
 }
 
 /**
@@ -46,7 +80,7 @@ export interface Regrading {
  * @throws {ThriceError} `unsupported` for a scorer that this release does not have, also where the earlier
  *   grading would have to be made again with it.
  */
-export async function rescoreGroup(
+export async function addGrading(
   group: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
   edited: SpecScorers | undefined,
   stores: FinalizeStores,

@@ -108,8 +108,12 @@ export interface Config extends ModelUse {
   /** The stored questions whose corrected targets that grading compares with; undefined for the targets of the plan. */
   readonly targetsKey?: string | undefined;
   readonly select: Select | undefined;
+  /** The version of the scorer's kind that graded, or grades, with it; null or undefined if unknown. */
+  readonly scorerVersion?: number | null | undefined;
   /** Whose cells grade its answers; undefined where its scorer asks no model. */
   readonly gradedBy?: Config | undefined;
+  /** All whose cells have graded its answers, in any grading. Their calls are paid, whoever grades by now. @default none */
+  readonly judgedBy?: readonly Config[] | undefined;
   /** The config whose answers its cells grade; undefined for one that answers. */
   readonly grades?: string | undefined;
 }

@@ -141,6 +141,17 @@ export interface CellRecord {
   readonly result?: CellResult | undefined;
 }
 
+/** What grades a row. */
+const rowGradingSchema = z.strictObject({
+  /** 1 is the plan's, each rescore adds one. */
+  number: z.int().min(1),
+  /** Kind of the scorer, and its version; null if that is unknown. */
+  scorer: z.string(),
+  version: z.int().nullable(),
+  /** The grading that first asked its judges, as in the calls to them; null for a scorer that asks none. */
+  judges: z.int().nullable(),
+});
+
 /** The published row of a cell: one line of `cells/<config>.jsonl`. */
 export const cellRowSchema = z.strictObject({
   schemaVersion: z.literal(1),
@@ -155,6 +166,8 @@ export const cellRowSchema = z.strictObject({
   confidence: z.number().min(0).max(1).nullable(),
   /** The named figures that the scorer declares. */
   metrics: metricsSchema,
+  /** What the outcome, score, answer, reason and metrics come from. */
+  grading: rowGradingSchema,
   reason: z.string().nullable(),
   error: cellErrorSchema.nullable(),
   attempts: z.int().nullable(),

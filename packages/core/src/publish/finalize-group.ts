@@ -168,13 +168,10 @@ function finishedAs(hasFailures: boolean): 'complete' | 'without-score' {
  * Returns the exit codes that manifests may have for given records.
  *
  * The records do not say how a group ended early: an interruption may have come with the last cell, and a
- * pause leaves cells that were not attempted.
+ * pause leaves cells that were not attempted, or answers that wait for their judge.
  */
-export function possibleExitCodes(
-  hasFailures: boolean,
-  hasNotAttempted: boolean,
-): readonly number[] {
-  const early: readonly EarlyEnd[] = hasNotAttempted
+export function possibleExitCodes(hasFailures: boolean, hasUnfinished: boolean): readonly number[] {
+  const early: readonly EarlyEnd[] = hasUnfinished
     ? ['paused', 'paused-at-budget', 'interrupted']
     : ['interrupted'];
   return [finishedAs(hasFailures), ...early].map((end) => manifestExitCodes[end]);

@@ -94,12 +94,13 @@ export function withGrading(benchmark: Benchmark, gradings: Gradings, number: nu
   const upTo = gradings.filter((grading) => grading.number <= number);
   const chosen = upTo.at(-1) ?? gradings[0];
   const configs = benchmark.configs.map((config) => {
-    const scorer = chosen.configs.find((entry) => entry.config === config.name)?.scorer;
+    const { scorer, version } = chosen.configs.find((entry) => entry.config === config.name) ?? {};
     const lastOther = upTo.findLast((each) => !isGradedAlike(config.name, each, chosen));
     const since = upTo.find((each) => each.number > (lastOther?.number ?? 0)) ?? chosen;
     const graded = {
       ...config,
       scorer: scorer ?? config.scorer,
+      scorerVersion: version ?? null,
       grading: since.number,
       ...(chosen.questionsKey !== undefined && { targetsKey: chosen.questionsKey }),
     };

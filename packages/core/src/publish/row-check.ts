@@ -221,17 +221,21 @@ export class RowCheck {
     return new Map([...journal].filter(([step]) => calls.some((call) => call.step === step)));
   }
 
-  /** Reads what judges have said of an answer; undefined where that cannot be compared. */
+  /** Reads what judges have said of an answer, also earlier ones; undefined where that cannot be compared. */
   async #readVerdicts(
     where: string,
     { run, id, calls }: CellRow,
-    { gradedBy }: Config,
+    { gradedBy, judgedBy = [] }: Config,
   ): Promise<Judging | undefined> {
-    if (gradedBy === undefined) return { judgeCount: 0, verdicts: new Map() };
-    const said = calls.filter((call) => isAnswer(call) && !isOfAnswer(call));
-    const key = { run, id, config: gradedBy.name };
-    const verdicts = await this.#readCompared(where, key, said);
-    return verdicts && { judgeCount: gradedBy.roles.length, verdicts: inRecordedOrder(verdicts) };
+    let judging = NOBODY_JUDGED;
+    for (const { name, grading, roles } of judgedBy) {
+      const said = calls.filter((call) => isAnswer(call) && call.grading === grading);
+      const verdicts = await this.#readCompared(where, { run, id, config: name }, said);
+      if (verdicts === undefined) return undefined;
+      if (name === gradedBy?.name)
+        judging = { judgeCount: roles.length, verdicts: inRecordedOrder(verdicts) };
+    }
+    return judging;
   }
 
   /** Checks that the vendor's body gives the answer that the journal has, and the tokens that it is paid by. */
@@ -264,11 +268,10 @@ export class RowCheck {
       return;
     }
     if (this.#notRescored.has(config.name)) return;
+    const hasJournal = this.#stores.ledger !== undefined;
+    const judging = hasJournal ? await this.#readVerdicts(where, row, config) : NOBODY_JUDGED;
     // What judges say is in the journal alone; one that failed has left no grade.
-    if (config.gradedBy !== undefined && (this.#stores.ledger === undefined || row.error !== null))
-      return;
-    const judging = await this.#readVerdicts(where, row, config);
-    if (judging === undefined) return;
+    if (judging === undefined || (config.gradedBy && (!hasJournal || row.error !== null))) return;
     const timeouts = this.#report.timeoutsOf(config);
     // Given up: the pattern was not run on the rest.
     if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
@@ -290,6 +293,8 @@ export class RowCheck {
     else timeouts.others.push(mismatch);
   }
 }
+
+const NOBODY_JUDGED: Judging = { judgeCount: 0, verdicts: new Map() };
 
 /** Says why configs cannot be graded again here: another version of their scorer graded them. */
 function describeOtherVersions(

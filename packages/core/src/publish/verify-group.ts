@@ -1,6 +1,7 @@
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { type CellRow, cellRowSchema } from '../domain/cell.ts';
+import { AWAITING_JUDGE } from '../domain/grade.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -145,7 +146,7 @@ class GradingCheck {
   readonly #rows: RowCheck;
   readonly #folder: FolderCheck;
   readonly #tallies = new TallyCounter();
-  #hasNotAttempted = false;
+  #hasUnfinished = false;
 
   constructor(init: {
     readonly graded: GradedGroup;
@@ -216,7 +217,8 @@ class GradingCheck {
       builder.add(row);
       this.#tallies.add(row);
       this.#folder.meet(row);
-      if (row.outcome === 'not-attempted') this.#hasNotAttempted = true;
+      if (row.outcome === 'not-attempted' || row.reason === AWAITING_JUDGE)
+        this.#hasUnfinished = true;
       await this.#rows.check(`${cells}: ${row.id}`, row, question, config);
       const prediction = describePrediction(row);
       const failure = describeFailure(row);
@@ -328,7 +330,7 @@ class GradingCheck {
   ): Promise<void> {
     const files = [...filesByRun.values()].flat();
     const hasFailures = files.some(({ failedIds }) => failedIds.length > 0);
-    const exitCodes = possibleExitCodes(hasFailures, this.#hasNotAttempted);
+    const exitCodes = possibleExitCodes(hasFailures, this.#hasUnfinished);
     for (const [run, runFiles] of filesByRun) {
       const key = this.#keyOf(run, 'manifest.json');
       const manifest = await this.#readJson(key);

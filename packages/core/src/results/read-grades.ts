@@ -10,12 +10,13 @@ import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
 /** Journals read at the same time. */
 const JOURNALS_AT_ONCE = 16;
 
-/** The grade that judges have given an answer, and what they were paid for. */
+/** The grade that judges have given an answer, and what they and earlier ones were paid for. */
 export interface JudgedGrade {
-  readonly grade: Grade;
-  /** Why there is none. */
+  /** Undefined where the scorer of the grading asks none. */
+  readonly grade: Grade | undefined;
+  /** Why judges gave none. */
   readonly error: CellResult['error'];
-  /** The calls to the judges; those that no verdict came of are listed with the other discarded ones. */
+  /** Those that no verdict came of are listed with the other discarded ones. */
   readonly calls: readonly Call[];
 }
 
@@ -32,9 +33,16 @@ interface JudgedCells {
   readonly cells: ReadonlyMap<string, CellRecord>;
 }
 
+/** An answer, and a cell in which judges graded it. */
+interface JudgedCell {
+  readonly answered: CellResult;
+  readonly graded: CellRecord;
+  readonly config: Config;
+}
+
 /**
- * Reads the grades that judges have given the answers to some questions, by question. None for a config that asks no
- * judge.
+ * Reads the grades that judges have given the answers to some questions, by question. None for a config that nobody has
+ * judged.
  *
  * A verdict that an earlier grading, or an earlier version of the scorer, has read is read again from the journal.
  */
@@ -43,43 +51,39 @@ export async function readGrades(
   { run, config, cells }: JudgedCells,
   stores: GradeStores,
 ): Promise<ReadonlyMap<string, JudgedGrade>> {
-  const { gradedBy } = config;
-  if (gradedBy === undefined) return new Map();
   const ids = questions.map(({ id }) => id);
-  const grades = await stores.ledger.readCells(run, gradedBy.name, ids);
-  const read = await mapBounded(questions, JOURNALS_AT_ONCE, async (question) => {
-    const [answered, graded] = [cells.get(question.id)?.result, grades.get(question.id)];
-    if (answered === undefined || graded === undefined) return [];
-    return [
-      [question.id, await readGrade(question, { answered, graded, config }, stores)] as const,
-    ];
-  });
-  return new Map(read.flat());
+  const read = new Map<string, JudgedGrade>();
+  for (const judges of config.judgedBy ?? []) {
+    const isCurrent = judges.name === config.gradedBy?.name;
+    const gradeCells = await stores.ledger.readCells(run, judges.name, ids);
+    await mapBounded(questions, JOURNALS_AT_ONCE, async (question) => {
+      const [answered, graded] = [cells.get(question.id)?.result, gradeCells.get(question.id)];
+      if (answered === undefined || graded === undefined) return;
+      const earlier = read.get(question.id) ?? { grade: undefined, error: null, calls: [] };
+      const own = isCurrent
+        ? await readGrade(question, { answered, graded, config }, stores)
+        : { ...earlier, calls: await readCalls(graded, stores) };
+      read.set(question.id, { ...own, calls: [...earlier.calls, ...own.calls] });
+    });
+  }
+  return read;
+}
+
+/** What earlier judges were paid for. */
+async function readCalls(
+  { key, result }: CellRecord,
+  { ledger }: GradeStores,
+): Promise<readonly Call[]> {
+  return result?.calls ?? callsOf(inRecordedOrder(await ledger.readJournal(key)));
 }
 
 async function readGrade(
   question: Question,
-  {
-    answered,
-    graded: { key, result, attemptLog },
-    config,
-  }: {
-    readonly answered: CellResult;
-    readonly graded: CellRecord;
-    readonly config: Config;
-  },
+  { answered, graded: { key, result, attemptLog }, config }: JudgedCell,
   stores: GradeStores,
 ): Promise<JudgedGrade> {
-  if (result !== undefined && result.outcome !== 'failed' && result.grading === config.grading) {
-    const { outcome, score, answer, reason, metrics, calls } = result;
-    const grade = {
-      outcome: outcome === 'not-attempted' ? 'ungraded' : outcome,
-      score,
-      answer,
-      reason,
-    };
-    return { grade: { ...grade, ...(metrics && { metrics }) }, error: null, calls };
-  }
+  if (result !== undefined && result.outcome !== 'failed' && result.grading === config.grading)
+    return { grade: gradeOf(result), error: null, calls: result.calls };
   const verdicts = inRecordedOrder(await stores.ledger.readJournal(key));
   const calls = callsOf(verdicts);
   if (result?.outcome === 'failed' && result.error !== null)
@@ -90,7 +94,16 @@ async function readGrade(
   return { grade, error, calls };
 }
 
-/** An answer with the grade of its judges. Without one, it is ungraded. */
+function gradeOf({ outcome, score, answer, reason, metrics }: CellResult): Grade {
+  const isGraded = outcome === 'scored' || outcome === 'unparsed';
+  return {
+    outcome: isGraded ? outcome : 'ungraded',
+    ...{ score, answer, reason },
+    ...(metrics && { metrics }),
+  };
+}
+
+/** An answer with the grade of its judges, if they are asked for one. Without one, it is ungraded. */
 export function joinGrade(result: CellResult, judged: JudgedGrade | undefined): CellResult {
   if (judged === undefined || result.outcome === 'failed') return result;
   const { grade, error, calls } = judged;

@@ -154,12 +154,12 @@ function editedPricesOf(header: GroupHeader): Prices | undefined {
 /** Reads the discarded calls by question, those to judges included, each question's in the order in which they were sent. */
 async function readDiscarded(
   run: string,
-  { name, gradedBy }: Config,
+  { name, judgedBy = [] }: Config,
   ledger: Ledger,
   ids?: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Call[]>> {
   const byId = new Map<string, SentCall[]>();
-  for (const config of gradedBy === undefined ? [name] : [name, gradedBy.name]) {
+  for (const config of [name, ...judgedBy.map((judges) => judges.name)]) {
     for await (const { id, entry } of ledger.listDiscardedCalls(run, config, ids)) {
       const { call, callId } = entry;
       byId.set(id, [...(byId.get(id) ?? []), { call, callId }]);
@@ -198,10 +198,10 @@ async function rowsOf(
     const result =
       stored === undefined || stored.outcome === 'failed'
         ? describeUnanswered(cell, paid.get(question.id) ?? [])
-        : isGradedBy(config, stored) && config.gradedBy === undefined
+        : isGradedBy(config, stored) && config.judgedBy === undefined
           ? stored
           : joinGrade(await gradeResult(stored, question, config, stores), grades.get(question.id));
-    const row = toRow(question, { run, config: config.name, result, waste });
+    const row = toRow(question, { run, config, result, waste });
     rows.push({ question, row: prices === undefined ? row : withPrices(row, prices) });
   }
   return rows;
@@ -220,12 +220,13 @@ function toRow(
     waste,
   }: {
     readonly run: string;
-    readonly config: string;
+    readonly config: Config;
     readonly result: RowResult;
     readonly waste: readonly Call[];
   },
 ): CellRow {
-  const calls = joinKept(result.calls, waste, { run, config, id: question.id });
+  const { name, grading, scorer, scorerVersion = null, gradedBy } = config;
+  const calls = joinKept(result.calls, waste, { run, config: name, id: question.id });
   const { imported } = result;
   const { costUsd, overheadUsd, wasteUsd } =
     imported === undefined ? costsOf(calls) : UNKNOWN_COSTS;
@@ -233,7 +234,7 @@ function toRow(
     schemaVersion: 1,
     run,
     id: question.id,
-    config,
+    config: name,
     outcome: result.outcome,
     score: result.score,
     answer: result.answer,
@@ -244,6 +245,12 @@ function toRow(
     target: question.target,
     confidence: null,
     metrics: result.metrics ?? {},
+    grading: {
+      number: grading,
+      scorer: scorer.kind,
+      version: scorerVersion,
+      judges: gradedBy?.grading ?? null,
+    },
     reason: result.reason,
     error: result.error,
     attempts: result.attempts,

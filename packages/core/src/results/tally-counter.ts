@@ -1,4 +1,4 @@
-import { isAnswer, isOfAnswer, spendOf } from '../domain/call.ts';
+import { type Call, isAnswer, spendOf } from '../domain/call.ts';
 import { type CellRow, countRetries } from '../domain/cell.ts';
 import { AWAITING_JUDGE } from '../domain/grade.ts';
 import type { Tally } from '../domain/tally.ts';
@@ -19,7 +19,7 @@ export class TallyCounter {
   }
 
   add(row: CellRow): void {
-    const { run, config, outcome, score, reason, calls } = row;
+    const { run, config, outcome, score, reason, grading, calls } = row;
     const tally = this.#tallyOf(run, config);
     for (const call of calls) {
       if (isAnswer(call)) continue;
@@ -33,8 +33,9 @@ export class TallyCounter {
     if (reason === AWAITING_JUDGE) tally.toGrade += 1;
     if (score === 1) tally.correct += 1;
     // What a cell has paid for is counted when it is done.
-    const isCounted = reason === AWAITING_JUDGE ? isOfAnswer : isAnswer;
-    const { costUsd, overheadUsd, unpricedCalls } = spendOf(calls.filter(isCounted));
+    const isPending = (call: Call) => reason === AWAITING_JUDGE && call.grading === grading.judges;
+    const done = calls.filter((call) => isAnswer(call) && !isPending(call));
+    const { costUsd, overheadUsd, unpricedCalls } = spendOf(done);
     tally.costUsd += costUsd;
     tally.overheadUsd += overheadUsd;
     tally.unpricedCalls += unpricedCalls;

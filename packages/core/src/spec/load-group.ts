@@ -1,4 +1,4 @@
-import type { Benchmark } from '../domain/benchmark.ts';
+import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { judgesOf } from '../domain/config-models.ts';
 import { type GroupHeader, pricesOf } from '../domain/group.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
@@ -16,7 +16,8 @@ export function loadGroup(record: GroupRecord): LoadedGroup {
 }
 
 /**
- * Resolves the benchmark of a stored group, with the scorers that its configs were planned with.
+ * Resolves the benchmark of a stored group, with the scorers that its configs were planned with, or by whose judges they
+ * were graded since.
  *
  * Any scorer, solver and dataset is accepted: they were checked when the group was planned.
  */
@@ -24,9 +25,9 @@ export function benchmarkOf(header: GroupHeader): Benchmark {
   const { spec, specSource, configs, keys, reuse } = header;
   const benchmark = resolveBenchmark(spec, specSource.path, undefined, keys);
   const planned = benchmark.configs.map((config) => {
-    const { scorer = config.scorer } = configs.find((entry) => entry.config === config.name) ?? {};
-    const gradedBy = gradeConfigOf(config, { scorer, grading: 1 });
-    return { ...config, scorer, gradedBy, combination: { ...config.combination, scorer } };
+    const { scorer = config.scorer, scorerVersion = null } =
+      configs.find((entry) => entry.config === config.name) ?? {};
+    return { ...config, scorer, scorerVersion, combination: { ...config.combination, scorer } };
   });
   const gradeConfigs = judgesOf(header).flatMap((judges) => {
     const config = planned.find(({ name }) => name === judges.config);
@@ -42,9 +43,18 @@ export function benchmarkOf(header: GroupHeader): Benchmark {
       ...[...judgeLanes].map((name) => [name, resolveLane(spec, name)] as const),
       ...benchmark.lanes,
     ]),
-    configs: planned,
+    configs: planned.map((config) => withLastJudges(config, gradeConfigs)),
     gradeConfigs,
   };
+}
+
+/** Gives a config the judges that were added to its group last, which grade it from then on. */
+function withLastJudges(config: Config, gradeConfigs: readonly Config[]): Config {
+  const judgedBy = gradeConfigs.filter(({ grades }) => grades === config.name);
+  const gradedBy = judgedBy.at(-1);
+  if (gradedBy === undefined) return { ...config, gradedBy, judgedBy: undefined };
+  const { scorer, scorerVersion, grading, targetsKey } = gradedBy;
+  return { ...config, scorer, scorerVersion, grading, targetsKey, gradedBy, judgedBy };
 }
 
 /** Reads a group and resolves its benchmark; undefined if there is no such group. */

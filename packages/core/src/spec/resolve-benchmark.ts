@@ -358,7 +358,7 @@ function resolveConfig(
 
 /** Adds to a config by whom its answers are graded. */
 function withGradeConfig(config: Config, graded: Config | undefined): Config {
-  return graded === undefined ? config : { ...config, gradedBy: graded };
+  return graded === undefined ? config : { ...config, gradedBy: graded, judgedBy: [graded] };
 }
 
 /** A scorer that is named by its kind has no parameters here: a stored spec must resolve to the same. */

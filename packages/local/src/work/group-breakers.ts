@@ -22,7 +22,6 @@ import {
   type WorkerObserver,
 } from '@thrice/core';
 import type { Backlog, SqliteTaskQueue, TaskScope } from '../store/sqlite-task-queue.ts';
-import { isInScope } from './is-in-scope.ts';
 
 /** How long a breaker that has just opened may be missing in the ledger, ms. */
 const WRITE_MS = 1_000;
@@ -298,7 +297,7 @@ export class GroupBreakers {
     const hasProbe = (await queue.readBacklog()).some(
       ({ run, config }) =>
         scope.runs.includes(run) &&
-        isInScope(config, scope) &&
+        scope.configs.includes(config) &&
         this.#breakersOf(config).some((each) => each.breakerKey === breakerKey),
     );
     if (hasProbe) this.#halfOpen.set(breakerKey, undefined);

@@ -3,7 +3,6 @@ import type { Backlog } from '../store/sqlite-task-queue.ts';
 import type { GroupBatches } from './group-batches.ts';
 import type { GroupBreakers } from './group-breakers.ts';
 import type { GroupBudget } from './group-budget.ts';
-import { isInScope } from './is-in-scope.ts';
 import type { Ending, WorkGroupOptions } from './work-group-options.ts';
 
 /** What the remaining work may have to wait for. */
@@ -16,9 +15,9 @@ export interface Obstacles {
 /** The part of a backlog that is worked on. */
 export function ownOf(
   backlog: readonly Backlog[],
-  scope: WorkGroupOptions['scope'],
+  { runs, configs }: WorkGroupOptions['scope'],
 ): readonly Backlog[] {
-  return backlog.filter(({ run, config }) => scope.runs.includes(run) && isInScope(config, scope));
+  return backlog.filter(({ run, config }) => runs.includes(run) && configs.includes(config));
 }
 
 /**

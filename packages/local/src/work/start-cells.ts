@@ -3,7 +3,6 @@ import type { SqliteTaskQueue } from '../store/sqlite-task-queue.ts';
 import type { CellsInFlight } from './cells-in-flight.ts';
 import type { GroupBreakers } from './group-breakers.ts';
 import type { GroupBudget } from './group-budget.ts';
-import { isInScope } from './is-in-scope.ts';
 import type { WorkGroupOptions } from './work-group-options.ts';
 
 /** Cells in flight beyond the calls, as a ratio: they are claimed or completed while others call. */
@@ -68,7 +67,7 @@ function unblockedConfigs(lane: string, starting: CellStarting): readonly string
 /** The configs of a lane that are worked on and that the budget does not stop. */
 function configsOf(lane: string, { options, budget }: CellStarting): readonly Config[] {
   return cellConfigsOf(options.benchmark)
-    .filter((config) => config.lane === lane && isInScope(config.name, options.scope))
+    .filter((config) => config.lane === lane && options.scope.configs.includes(config.name))
     .filter(({ name }) => budget?.refusalOf(name) === undefined);
 }
 

@@ -1,0 +1,81 @@
+import {
+  countOf,
+  finalizeGroup,
+  loadGroup,
+  rerunCells,
+  rescoreGroup,
+  withCurrentGrading,
+} from '@thrice/core';
+import type { EngineOptions } from '../engine/engine.ts';
+import { findGroup } from '../engine/find-group.ts';
+import { refuseImported } from '../engine/refuse-imported.ts';
+import { alone } from '../local/alone.ts';
+import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { prepareGroup } from '../local/prepare-group.ts';
+import { refuseMissingKeys } from '../local/refuse-missing-keys.ts';
+import { runToCompletion, scopeOf } from '../local/run-to-completion.ts';
+import { reportEdit } from '../render/report-edit.ts';
+import type { ExitCode } from '../shell/exit-codes.ts';
+import { listenForStop } from '../shell/stop-signals.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { describeJudging, type JudgeChoice, judgesOf } from '../spec/choose-judges.ts';
+import { originOf } from '../spec/origin-of.ts';
+
+/** Options of `thrice judge`. */
+export interface JudgeOptions extends EngineOptions, JudgeChoice {
+  readonly waitForQuota?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * `thrice judge`: has the recorded answers of a group judged, as far as they are not, or by others. No answer is asked
+ * for.
+ */
+export async function judgeGroup(
+  terminal: Terminal,
+  name: string,
+  options: JudgeOptions,
+): Promise<ExitCode> {
+  const { stage } = options;
+  if (stage !== undefined) {
+    const { judgeOnStage } = await import('../stage/judge-on-stage.ts');
+    return await judgeOnStage(terminal, name, { ...options, stage });
+  }
+  using engine = openExistingEngine(options.dir, terminal);
+  const found = await findGroup(engine.ledger, name);
+  refuseImported(found.header);
+  const graded = await withCurrentGrading(found.header, found.benchmark, engine.blobs);
+  const { configs, scorers } = describeJudging({ ...found, benchmark: graded }, options);
+  using patterns = openPatterns();
+  const { ledger, blobs, budgets, clock } = engine;
+  const stores = { ledger, blobs, budgets, clock, patterns };
+  const origin = originOf(found, terminal);
+  const header = await alone('judge', found.header, engine, async () => {
+    const rescored = await rescoreGroup(found, scorers, origin, stores);
+    // The counts say from then on what is to be judged.
+    if (rescored.isNew) await finalizeGroup(loadGroup({ ...found, ...rescored }), stores);
+    return rescored.header;
+  });
+  if (header.edits.length > found.header.edits.length) reportEdit(found.header, header, terminal);
+  const group = loadGroup((await ledger.readGroup(header.group)) ?? found);
+  await using prepared = await prepareGroup(group, engine, terminal, options);
+  const gradeConfigs = judgesOf(prepared.benchmark.configs, configs);
+  refuseMissingKeys(header, { ...prepared.benchmark, configs: gradeConfigs }, terminal);
+  await ledger.setGroupState(header.group, 'active');
+  const toSend = { ledger, blobs, queue: engine.queueOf(header.group), patterns };
+  const sentCount = await rerunCells(header, header.runs, gradeConfigs, toSend);
+  terminal.error(`judging ${countOf(sentCount, 'answer')}`);
+  using signals = listenForStop();
+  return await runToCompletion({
+    terminal,
+    engine,
+    header,
+    isPlanned: group.isPlanned,
+    benchmark: prepared.benchmark,
+    signals,
+    folder: options.dir,
+    isJson: options.json === true,
+    waitForQuota: options.waitForQuota,
+    scope: scopeOf(header.runs, gradeConfigs),
+  });
+}

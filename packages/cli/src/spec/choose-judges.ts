@@ -1,0 +1,120 @@
+import {
+  type BenchmarkSpec,
+  type Config,
+  type GroupHeader,
+  isPlanned,
+  judgeModelsOf,
+  type LoadedGroup,
+  resolveBenchmark,
+  type ScorerSpec,
+  type SpecScorers,
+  suggestName,
+  ThriceError,
+} from '@thrice/core';
+import { chooseConfigs } from './apply-overrides.ts';
+
+/** Whom `thrice judge` asks, where that is not whom the group's current grading asks. */
+export interface JudgeChoice {
+  /** As in `openai/gpt-5-mini`. */
+  readonly model?: string;
+  /** The name of a `[scorers.NAME]` table. */
+  readonly scorer?: string;
+  /** How often each model judges each answer. */
+  readonly replicates?: number;
+  /** Whose answers. @default all that a judge grades, or all where one is named */
+  readonly configs?: readonly string[];
+}
+
+/** Which configs are judged, and by whom. */
+export interface Judging {
+  /** Their names. */
+  readonly configs: readonly string[];
+  /** Of all configs: those that are not judged keep theirs. */
+  readonly scorers: SpecScorers;
+}
+
+/**
+ * Describes whose answers are judged by whom.
+ *
+ * @param group - With the scorers of its current grading.
+ * @throws {ThriceError} As `chooseJudges`; `invalid-argument` for an unknown config.
+ */
+export function describeJudging(group: LoadedGroup, choice: JudgeChoice): Judging {
+  const { header, benchmark } = group;
+  const planned = benchmark.configs.filter(({ name }) => isPlanned(header, name));
+  const isAsked = ({ gradedBy }: Config) =>
+    gradedBy !== undefined || choice.model !== undefined || choice.scorer !== undefined;
+  const chosen = chooseConfigs(planned, choice.configs);
+  const judged = choice.configs === undefined ? chosen.filter(isAsked) : chosen;
+  // Of a group without a judge, the error says what to name.
+  const { scorers, prices } = chooseJudges(header, judged.length === 0 ? chosen : judged, choice);
+  const { sha256: specSha256 } = header.specSource;
+  return { configs: judged.map(({ name }) => name), scorers: { specSha256, scorers, prices } };
+}
+
+/** The configs whose cells grade those of some configs. */
+export function judgesOf(configs: readonly Config[], names: readonly string[]): readonly Config[] {
+  return configs.flatMap(({ name, gradedBy }) =>
+    names.includes(name) && gradedBy !== undefined ? [gradedBy] : [],
+  );
+}
+
+/** The scorers by which the chosen configs of a group are judged, and the prices of the models that they ask. */
+type ChosenJudges = Pick<SpecScorers, 'scorers' | 'prices'>;
+
+/**
+ * Chooses whom the answers of some configs are judged by: as their current scorer says, but for what the choice replaces.
+ *
+ * @throws {ThriceError} `invalid-argument` for a scorer that the group does not have, or that asks no model;
+ *   `invalid-spec` for a model on an unknown lane.
+ */
+function chooseJudges(
+  header: GroupHeader,
+  configs: readonly Config[],
+  choice: JudgeChoice,
+): ChosenJudges {
+  const scorers = new Map(
+    configs.map((config) => [config.name, withChoice(config, header.spec, choice)]),
+  );
+  const { prices } = resolveBenchmark(withScorers(header.spec, scorers), header.specSource.path);
+  return { scorers, prices };
+}
+
+function withChoice(
+  { name, scorer: current }: Config,
+  spec: BenchmarkSpec,
+  { model, scorer, replicates }: JudgeChoice,
+): ScorerSpec {
+  const base = scorer === undefined ? current : findScorer(scorer, spec);
+  const isJudged = judgeModelsOf(base).length > 0;
+  if (!isJudged && (scorer !== undefined || model === undefined)) throw asksNobody(name, base);
+  const { model: _, models: __, ...rest } = base;
+  const judged = model === undefined ? base : { ...(isJudged ? rest : { kind: 'judge' }), model };
+  return replicates === undefined ? judged : { ...judged, replicates };
+}
+
+function findScorer(name: string, { scorers }: BenchmarkSpec): ScorerSpec {
+  const table = Object.hasOwn(scorers, name) ? scorers[name] : undefined;
+  if (table !== undefined) return table;
+  const names = Object.keys(scorers);
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `--scorer: expected the name of a [scorers.NAME] table of the group (${names.join(', ') || 'it has none'}), received "${name}"${suggestName(name, names)}; an edited spec can add one: thrice rescore`,
+  });
+}
+
+function asksNobody(config: string, { kind }: ScorerSpec): ThriceError {
+  return new ThriceError({
+    code: 'invalid-argument',
+    message: `config "${config}": expected a scorer that asks a judge, received "${kind}"; name a judge with --model, or such a scorer with --scorer`,
+  });
+}
+
+/** The spec with a table for each scorer: its rules are those of a spec. */
+function withScorers(spec: BenchmarkSpec, scorers: ReadonlyMap<string, ScorerSpec>): BenchmarkSpec {
+  const tables = [...scorers].map(([config, scorer]) => [`judge of ${config}`, scorer] as const);
+  const configs = spec.configs.map((config) =>
+    scorers.has(config.name) ? { ...config, scorer: `judge of ${config.name}` } : config,
+  );
+  return { ...spec, scorers: { ...spec.scorers, ...Object.fromEntries(tables) }, configs };
+}
