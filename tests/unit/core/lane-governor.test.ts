@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Grant } from '../../../packages/core/src/ports/governor.ts';
 import { aUsage } from '../../support/builders.ts';
 import { MemoryLaneStates } from '../../support/memory-lane-states.ts';
+import { takePermit } from '../../support/permits.ts';
 import { SimulatedClock } from '../../support/simulated-clock.ts';
 
 const NO_LIMITS = { requestsPerMinute: null, tokensPerMinute: null };
@@ -159,6 +160,56 @@ describe('a governor', () => {
 
     expect(other.inUseCount).toBe(3);
     expect(governor.inUseCount).toBe(7);
+  });
+
+  it('makes no more calls than the spec allows, with another process that makes only a few', async () => {
+    const { clock, states, governor } = openGovernor();
+    const other = new LaneGovernor({ states, clock, random: () => 0.5 });
+    const limits = { requestsPerMinute: 600, tokensPerMinute: null };
+    let count = 0;
+    const callEvery = async (from: LaneGovernor, pauseMs: number) => {
+      for (;;) {
+        const permit = await takePermit(from, 'lab', { limits });
+        permit.settle(answered);
+        count += 1;
+        await clock.sleep(pauseMs);
+      }
+    };
+    void callEvery(other, 200);
+    for (let no = 0; no < 10; no += 1) void callEvery(governor, 1);
+    await clock.run(60_000);
+    const countBefore = count;
+
+    await clock.run(120_000);
+
+    expect(count - countBefore).toBeLessThan(610);
+    expect(count - countBefore).toBeGreaterThan(540);
+  });
+
+  it.each([
+    { others: 'none', perMinute: null, least: 600 },
+    { others: 'larger ones', perMinute: 600, least: 85 },
+  ])('keeps to the limits of a spec beside one with $others', async ({ perMinute, least }) => {
+    const { clock, governor } = openGovernor();
+    const counts = [0, 0, 0];
+    const callOn = async (index: number, model: string, requestsPerMinute: number | null) => {
+      for (;;) {
+        const limits = { requestsPerMinute, tokensPerMinute: null };
+        const permit = await takePermit(governor, 'lab', { model, limits });
+        counts[index] = (counts[index] ?? 0) + 1;
+        permit.settle(answered);
+        await clock.sleep(10);
+      }
+    };
+    void callOn(0, 'm', perMinute);
+    void callOn(1, 'm', 30);
+    void callOn(2, 'n', 30);
+
+    await clock.run(10_000);
+
+    const [beside = 0, same = 0, other = 0] = counts;
+    expect(beside).toBeGreaterThan(least);
+    expect(same + other).toBe(5);
   });
 
   it('grants no more than the spec of a lane has in flight', async () => {

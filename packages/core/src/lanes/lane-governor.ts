@@ -6,7 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { CallEnd, Governor, Grant, PermitRequest, SettledCall } from '../ports/governor.ts';
 import type { LaneStates } from '../ports/lane-states.ts';
 import type { Random } from '../ports/random.ts';
-import { type ExpectedCall, LaneLimiter } from './lane-limiter.ts';
+import { type ExpectedCall, LaneLimiter, nameOfLimits } from './lane-limiter.ts';
 import { MeanTokens } from './mean-tokens.ts';
 
 /** Delay of a refused cell when the vendor does not say how long, ms: between one and two times this. */
@@ -55,7 +55,7 @@ interface LaneUse {
   readonly name: string;
   readonly limiter: LaneLimiter;
   readonly usage: MeanTokens;
-  /** Those that wait, by model, in order. */
+  /** Those that wait, by model and limits of the spec, in order. */
   readonly queues: Map<string, Set<Waiter>>;
   /** The calls in flight. */
   readonly sent: Set<SentCall>;
@@ -63,7 +63,7 @@ interface LaneUse {
   wait: { readonly untilMs: number; readonly until: string; readonly reason: string } | undefined;
 }
 
-/** The first caller of a model. */
+/** The first caller of a queue. */
 interface Candidate {
   readonly lane: LaneUse;
   readonly queue: Set<Waiter>;
@@ -74,8 +74,9 @@ interface Candidate {
  * Grants the permits of one process: a process of one machine, or an execution environment of a stage.
  *
  * A permit needs room among the calls in flight, of the process and of the lane, and this process's part of what the lane's
- * record allows ({@link LaneLimiter}). Callers are served in order, but none waits for one of another model. A free
- * permit goes to the lane that uses the fewest, so that a slow lane does not take the room of a fast one.
+ * record allows ({@link LaneLimiter}). Callers are served in order, but none waits for one of another model, or of a spec
+ * with other limits. A free permit goes to the lane that uses the fewest, so that a slow lane does not take the room of a
+ * fast one.
  *
  * No wake-up can be missed: whatever changes (a permit is returned, a record is read, a timer fires early or late) serves
  * all lanes again and sets one alarm for the earliest time at which more can be done.
@@ -101,20 +102,23 @@ export class LaneGovernor implements Governor {
   /** How many callers wait for a model because of a limit; 0 where the first may call. */
   heldUpCount(lane: string, model: string): number {
     const use = this.#lanes.get(lane);
-    const queue = use?.queues.get(model);
-    const [first] = queue ?? [];
-    if (use === undefined || queue === undefined || first === undefined) return 0;
+    if (use === undefined) return 0;
     const nowMs = this.#init.clock.monotonicMs();
-    return use.limiter.waitMs(expectedCall(first.request, use), nowMs) > 0 ? queue.size : 0;
+    return [...use.queues.values()].reduce((count, queue) => {
+      const [first] = queue;
+      const isHeldUp = first?.request.model === model && waitMsOf(use, first, nowMs) > 0;
+      return isHeldUp ? count + queue.size : count;
+    }, 0);
   }
 
   /** The lanes that make no calls for now because their vendor refused some. */
   get laneWaits(): readonly LaneWait[] {
     const nowMs = this.#init.clock.monotonicMs();
-    return [...this.#lanes.values()].flatMap(({ name, wait, sent, queues }) => {
+    return [...this.#lanes.values()].flatMap((lane) => {
+      const { name, wait, sent, queues } = lane;
       if (wait === undefined || wait.untilMs <= nowMs || sent.size > 0) return [];
-      const areHeldUp = [...queues].every(
-        ([model, { size }]) => size === 0 || this.heldUpCount(name, model) > 0,
+      const areHeldUp = [...queues.values()].every(
+        ([first]) => first === undefined || waitMsOf(lane, first, nowMs) > 0,
       );
       return areHeldUp ? [{ breakerKey: name, until: wait.until, reason: wait.reason }] : [];
     });
@@ -124,7 +128,7 @@ export class LaneGovernor implements Governor {
     const { signal } = request;
     if (signal.aborted || this.#closed.signal.aborted) throw interrupted();
     const lane = this.#laneOf(request.lane);
-    const queue = queueOf(lane, request.model);
+    const queue = queueOf(lane, request);
     return await new Promise((resolve, reject) => {
       const end = (grant: Grant | ThriceError) => {
         signal.removeEventListener('abort', abort);
@@ -241,7 +245,7 @@ export class LaneGovernor implements Governor {
     }
   }
 
-  /** The first caller of each model, while this process may make another call. */
+  /** The first caller of each queue, while this process may make another call. */
   *#candidates(): Iterable<Candidate> {
     const { total = Number.POSITIVE_INFINITY } = this.#init;
     if (this.#isPaused || this.#inUseCount >= total) return;
@@ -256,10 +260,10 @@ export class LaneGovernor implements Governor {
   }
 
   /** How long a caller has to wait for its lane at least, ms. */
-  #waitMs(lane: LaneUse, { request }: Waiter, nowMs: number): number {
+  #waitMs(lane: LaneUse, waiter: Waiter, nowMs: number): number {
     const { limiter, sent } = lane;
-    const { maxConcurrency } = request;
-    const waitMs = limiter.waitMs(expectedCall(request, lane), nowMs);
+    const { maxConcurrency } = waiter.request;
+    const waitMs = waitMsOf(lane, waiter, nowMs);
     const isFull =
       maxConcurrency !== null && sent.size >= limiter.partOfConcurrency(maxConcurrency);
     if (waitMs > 0 || isFull) limiter.noteWaiting();
@@ -321,7 +325,7 @@ export class LaneGovernor implements Governor {
     // A caller that need not wait goes next; one whose lane cannot be read has waited for as long as it has.
     if (ownMs <= 0) return;
     const waitMs = Number.isFinite(ownMs)
-      ? ownMs + aheadCount * lane.limiter.intervalMs(call.model)
+      ? ownMs + aheadCount * lane.limiter.intervalMs(call)
       : nowMs - waiter.sinceMs;
     if (waitMs <= longestWaitMs && request.canWait(waitMs)) return;
     end({ kind: 'too-long', waitMs: Math.min(LONGEST_AWAY_MS, waitMs) * (0.5 + random()) });
@@ -344,12 +348,18 @@ export class LaneGovernor implements Governor {
   }
 }
 
-function queueOf({ queues }: LaneUse, model: string): Set<Waiter> {
-  const existing = queues.get(model);
+function queueOf({ queues }: LaneUse, request: PermitRequest): Set<Waiter> {
+  const name = `${request.model} ${nameOfLimits(request.limits)}`;
+  const existing = queues.get(name);
   if (existing !== undefined) return existing;
   const queue = new Set<Waiter>();
-  queues.set(model, queue);
+  queues.set(name, queue);
   return queue;
+}
+
+/** How long a caller has to wait because of a limit, ms. */
+function waitMsOf(lane: LaneUse, { request }: Waiter, nowMs: number): number {
+  return lane.limiter.waitMs(expectedCall(request, lane), nowMs);
 }
 
 /** A call with the tokens that it will probably take, or at most. */

@@ -42,6 +42,15 @@ interface ModelUse {
   stated: ModelLimit['stated'];
 }
 
+/** What this process may use of the limits of a spec, and has used of them since its last report. */
+interface SpecUse {
+  readonly limits: RateLimits;
+  readonly requests: PermitBucket;
+  readonly tokens: PermitBucket;
+  sent: number;
+  usedTokens: number;
+}
+
 /** The record of the lane as it was last read. */
 interface Reading {
   readonly state: LaneState | undefined;
@@ -62,10 +71,8 @@ export class LaneLimiter {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #models = new Map<string, ModelUse>();
-  readonly #requests: PermitBucket;
-  readonly #tokens: PermitBucket;
-  /** Those of the spec whose call was the last. */
-  #specLimits = NO_LIMITS;
+  /** By the limits. */
+  readonly #specs = new Map<string, SpecUse>();
   /** Calls in flight that the spec allows at most, of all processes together. */
   #maxConcurrency = Number.POSITIVE_INFINITY;
   #inFlightCount = 0;
@@ -90,8 +97,6 @@ export class LaneLimiter {
     this.#states = init.states;
     this.#clock = init.clock;
     this.#random = init.random;
-    this.#requests = new PermitBucket(init.random());
-    this.#tokens = new PermitBucket(init.random());
   }
 
   /** What is known of a model now; undefined if that is nothing. */
@@ -135,43 +140,40 @@ export class LaneLimiter {
   /** How long a call has to wait at least, ms; infinite until the lane's record has been read. */
   waitMs({ model, limits, tokens }: ExpectedCall, nowMs: number): number {
     if (this.#known === undefined) return Number.POSITIVE_INFINITY;
-    this.#specLimits = limits;
+    const spec = this.#specOf(limits);
     const use = this.#useOf(model);
     const limit = this.limitOf(model, nowMs);
     const part = this.#part;
     const fill = (bucket: PermitBucket, perMinute: number | null, amount: number) =>
       bucket.fill(perMinute === null ? null : perMinute * part, amount, nowMs);
-    fill(this.#requests, limits.requestsPerMinute, 1);
-    fill(this.#tokens, limits.tokensPerMinute, tokens);
+    fill(spec.requests, limits.requestsPerMinute, 1);
+    fill(spec.tokens, limits.tokensPerMinute, tokens);
     const { requestsPerMinute, tokensPerMinute } = limit === undefined ? NO_LIMITS : rateOf(limit);
     fill(use.requests, requestsPerMinute, 1);
     fill(use.tokens, tokensPerMinute, tokens);
-    const waits = this.#bucketsOf(use).map((bucket) => bucket.waitMs);
+    const waits = [spec, use].flatMap((each) => [each.requests.waitMs, each.tokens.waitMs]);
     const apartMs = use.refusedInRow < REFUSED_IN_ROW ? 0 : REFUSED_INTERVAL_MS;
     return Math.max(limit?.holdMs ?? 0, use.sentAtMs + apartMs - nowMs, ...waits);
   }
 
-  /** The time between two calls of a model, by the tightest of the limits, ms; 0 without one. */
-  intervalMs(model: string): number {
-    return Math.max(...this.#bucketsOf(this.#useOf(model)).map((bucket) => bucket.intervalMs));
-  }
-
-  #bucketsOf({ requests, tokens }: ModelUse): readonly PermitBucket[] {
-    return [this.#requests, requests, this.#tokens, tokens];
+  /** The time between two such calls, by the tightest of the limits, ms; 0 without one. */
+  intervalMs({ model, limits }: ExpectedCall): number {
+    const uses = [this.#specOf(limits), this.#useOf(model)];
+    return Math.max(
+      ...uses.flatMap(({ requests, tokens }) => [requests.intervalMs, tokens.intervalMs]),
+    );
   }
 
   /** Takes what a call needs that need not wait. */
-  take({ model, tokens }: ExpectedCall): void {
-    const use = this.#useOf(model);
-    for (const bucket of [this.#requests, use.requests]) bucket.use(1);
-    this.#useTokens(use, tokens);
-    use.sent += 1;
+  take({ model, limits, tokens }: ExpectedCall): void {
+    const [spec, use] = [this.#specOf(limits), this.#useOf(model)];
+    for (const each of [spec, use]) {
+      each.requests.use(1);
+      each.tokens.use(tokens);
+      each.sent += 1;
+    }
     this.#inFlightCount += 1;
     use.sentAtMs = this.#clock.monotonicMs();
-  }
-
-  #useTokens(use: ModelUse, tokens: number): void {
-    for (const bucket of [this.#tokens, use.tokens]) bucket.use(tokens);
   }
 
   /** Notes that a call waits for this lane, and for nothing else. */
@@ -180,8 +182,8 @@ export class LaneLimiter {
   }
 
   /** Notes how a call ended. */
-  settle({ model, tokens }: ExpectedCall, end: CallEnd): void {
-    const use = this.#useOf(model);
+  settle({ model, limits, tokens }: ExpectedCall, end: CallEnd): void {
+    const [spec, use] = [this.#specOf(limits), this.#useOf(model)];
     this.#inFlightCount -= 1;
     if (end.kind === 'failed') return;
     const { requestsPerMinute, tokensPerMinute } = readRateLimits(end.rateLimits);
@@ -193,11 +195,13 @@ export class LaneLimiter {
       use.answered += 1;
       use.refusedInRow = 0;
       const used = tokensOf(end.usage) ?? tokens;
-      use.usedTokens += used;
-      this.#useTokens(use, used - tokens);
+      for (const each of [spec, use]) {
+        each.tokens.use(used - tokens);
+        each.usedTokens += used;
+      }
       return;
     }
-    this.#useTokens(use, -tokens);
+    for (const each of [spec, use]) each.tokens.use(-tokens);
     use.refused += 1;
     use.refusedInRow += 1;
     use.retryAfterMs = Math.max(use.retryAfterMs, end.retryAfterMs ?? 0);
@@ -226,13 +230,8 @@ export class LaneLimiter {
 
   /** Whether other processes have to know of this one. */
   get #hasNews(): boolean {
-    const { requestsPerMinute, tokensPerMinute } = this.#specLimits;
-    if (
-      Number.isFinite(this.#maxConcurrency) ||
-      requestsPerMinute !== null ||
-      tokensPerMinute !== null
-    )
-      return true;
+    if (Number.isFinite(this.#maxConcurrency)) return true;
+    if ([...this.#specs.values()].some(({ limits }) => hasLimit(limits))) return true;
     return [...this.#models].some(([name, use]) => this.#isReported(name, use));
   }
 
@@ -287,8 +286,7 @@ export class LaneLimiter {
 
   /** Whether the record says something about a model, or will: nothing is counted for one that refuses nothing. */
   #isReported(name: string, { refused, stated }: ModelUse): boolean {
-    if (this.#known?.state?.models[name] !== undefined || refused > 0) return true;
-    return stated.requestsPerMinute !== null || stated.tokensPerMinute !== null;
+    return this.#known?.state?.models[name] !== undefined || refused > 0 || hasLimit(stated);
   }
 
   /** Returns false if another process has reported meanwhile. */
@@ -334,29 +332,19 @@ export class LaneLimiter {
   #usedRatio(): number {
     const nowMs = this.#clock.monotonicMs();
     const minutes = Math.max(1, nowMs - this.#reportedAtMs) / 60_000;
-    const { requestsPerMinute, tokensPerMinute } = this.#specLimits;
     const ratioOf = (used: number, perMinute: number | null) =>
       perMinute === null ? 0 : used / (perMinute * minutes);
-    const uses = [...this.#models].map(([name, { sent, usedTokens }]) => {
+    const ratios = (
+      { sent, usedTokens }: Pick<SpecUse, 'sent' | 'usedTokens'>,
+      { requestsPerMinute, tokensPerMinute }: RateLimits,
+    ) => [ratioOf(sent, requestsPerMinute), ratioOf(usedTokens, tokensPerMinute)];
+    const ofSpecs = [...this.#specs.values()].flatMap((spec) => ratios(spec, spec.limits));
+    const ofModels = [...this.#models].flatMap(([name, use]) => {
       const limit = this.limitOf(name, nowMs);
-      const rate = limit === undefined ? NO_LIMITS : rateOf(limit);
-      const ratios = [
-        ratioOf(sent, rate.requestsPerMinute),
-        ratioOf(usedTokens, rate.tokensPerMinute),
-      ];
-      return { sent, usedTokens, ratio: Math.max(...ratios) };
+      return limit === undefined ? [] : ratios(use, rateOf(limit));
     });
-    const sent = uses.reduce((sum, use) => sum + use.sent, 0);
-    const usedTokens = uses.reduce((sum, use) => sum + use.usedTokens, 0);
-    const ofSpec = [ratioOf(sent, requestsPerMinute), ratioOf(usedTokens, tokensPerMinute)];
-    return Math.min(
-      1,
-      Math.max(
-        this.#inFlightCount / this.#maxConcurrency,
-        ...ofSpec,
-        ...uses.map(({ ratio }) => ratio),
-      ),
-    );
+    const ofConcurrency = this.#inFlightCount / this.#maxConcurrency;
+    return Math.min(1, Math.max(ofConcurrency, ...ofSpecs, ...ofModels));
   }
 
   /** Forgets what was reported; what came meanwhile is reported next. */
@@ -374,6 +362,7 @@ export class LaneLimiter {
       use.retryAfterMs = 0;
       use.reason = null;
     }
+    for (const spec of this.#specs.values()) Object.assign(spec, { sent: 0, usedTokens: 0 });
   }
 
   get #part(): number {
@@ -415,6 +404,30 @@ export class LaneLimiter {
     this.#models.set(model, use);
     return use;
   }
+
+  #specOf(limits: RateLimits): SpecUse {
+    const name = nameOfLimits(limits);
+    const existing = this.#specs.get(name);
+    if (existing !== undefined) return existing;
+    const spec: SpecUse = {
+      limits,
+      requests: new PermitBucket(this.#random()),
+      tokens: new PermitBucket(this.#random()),
+      sent: 0,
+      usedTokens: 0,
+    };
+    this.#specs.set(name, spec);
+    return spec;
+  }
+}
+
+/** A name that only equal limits have. */
+export function nameOfLimits({ requestsPerMinute, tokensPerMinute }: RateLimits): string {
+  return `${requestsPerMinute} ${tokensPerMinute}`;
+}
+
+function hasLimit({ requestsPerMinute, tokensPerMinute }: RateLimits): boolean {
+  return requestsPerMinute !== null || tokensPerMinute !== null;
 }
 
 function tokensOf({ inputTokens, outputTokens }: Usage): number | null {
