@@ -15,8 +15,6 @@ const REFUSED_MS = 1_000;
 const UNKNOWN_OUTPUT_TOKENS = 1_000;
 /** How often callers that wait are asked whether they still want to, ms. */
 const ASK_MS = 1_000;
-/** No vendor takes so long to refuse a call, ms. */
-const ACCEPTED_MS = 60_000;
 /** The longest that a caller is sent away for, ms: the lane may be faster by then. */
 const LONGEST_AWAY_MS = 60_000;
 
@@ -44,12 +42,6 @@ export interface GovernorInit {
   readonly accountOf?: (lane: string) => string;
 }
 
-/** A call in flight. */
-interface SentCall extends ExpectedCall {
-  /** Monotonic. */
-  readonly sentAtMs: number;
-}
-
 /** A lane as this process uses it. */
 interface LaneUse {
   readonly name: string;
@@ -57,8 +49,6 @@ interface LaneUse {
   readonly usage: MeanTokens;
   /** Those that wait, by model and limits of the spec, in order. */
   readonly queues: Map<string, Set<Waiter>>;
-  /** The calls in flight. */
-  readonly sent: Set<SentCall>;
   /** The latest time until which a refused cell waits, monotonic, and why; undefined since the last answer. */
   wait: { readonly untilMs: number; readonly until: string; readonly reason: string } | undefined;
 }
@@ -86,7 +76,6 @@ export class LaneGovernor implements Governor {
   readonly #lanes = new Map<string, LaneUse>();
   readonly #closed = new AbortController();
   #alarm: { readonly atMs: number; readonly cancel: AbortController } | undefined;
-  #inUseCount = 0;
   #isPaused = false;
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -96,7 +85,7 @@ export class LaneGovernor implements Governor {
 
   /** Permits granted and not settled yet: calls in flight, and answers that are not in the journal yet. */
   get inUseCount(): number {
-    return this.#inUseCount;
+    return [...this.#lanes.values()].reduce((sum, { limiter }) => sum + limiter.inFlightCount, 0);
   }
 
   /** How many callers wait for a model because of a limit; 0 where the first may call. */
@@ -115,8 +104,8 @@ export class LaneGovernor implements Governor {
   get laneWaits(): readonly LaneWait[] {
     const nowMs = this.#init.clock.monotonicMs();
     return [...this.#lanes.values()].flatMap((lane) => {
-      const { name, wait, sent, queues } = lane;
-      if (wait === undefined || wait.untilMs <= nowMs || sent.size > 0) return [];
+      const { name, limiter, wait, queues } = lane;
+      if (wait === undefined || wait.untilMs <= nowMs || limiter.inFlightCount > 0) return [];
       const areHeldUp = [...queues.values()].every(
         ([first]) => first === undefined || waitMsOf(lane, first, nowMs) > 0,
       );
@@ -173,15 +162,7 @@ export class LaneGovernor implements Governor {
     const { states, clock, random, accountOf } = this.#init;
     const account = accountOf?.(name) ?? name;
     const limiter = new LaneLimiter({ account, states, clock, random });
-    const usage = new MeanTokens();
-    const lane = {
-      name,
-      limiter,
-      usage,
-      queues: new Map(),
-      sent: new Set<SentCall>(),
-      wait: undefined,
-    };
+    const lane = { name, limiter, usage: new MeanTokens(), queues: new Map(), wait: undefined };
     this.#lanes.set(name, lane);
     return lane;
   }
@@ -248,7 +229,7 @@ export class LaneGovernor implements Governor {
   /** The first caller of each queue, while this process may make another call. */
   *#candidates(): Iterable<Candidate> {
     const { total = Number.POSITIVE_INFINITY } = this.#init;
-    if (this.#isPaused || this.#inUseCount >= total) return;
+    if (this.#isPaused || this.inUseCount >= total) return;
     for (const lane of this.#lanes.values()) {
       for (const queue of lane.queues.values()) {
         for (const waiter of queue) {
@@ -261,37 +242,31 @@ export class LaneGovernor implements Governor {
 
   /** How long a caller has to wait for its lane at least, ms. */
   #waitMs(lane: LaneUse, waiter: Waiter, nowMs: number): number {
-    const { limiter, sent } = lane;
+    const { limiter } = lane;
     const { maxConcurrency } = waiter.request;
     const waitMs = waitMsOf(lane, waiter, nowMs);
     const isFull =
-      maxConcurrency !== null && sent.size >= limiter.partOfConcurrency(maxConcurrency);
+      maxConcurrency !== null && limiter.inFlightCount >= limiter.partOfConcurrency(maxConcurrency);
     if (waitMs > 0 || isFull) limiter.noteWaiting();
     return isFull ? Number.POSITIVE_INFINITY : waitMs;
   }
 
   #start({ lane, waiter }: Candidate, nowMs: number): void {
     const { request, sinceMs, end } = waiter;
-    const call: SentCall = { ...expectedCall(request, lane), sentAtMs: nowMs };
+    const call = expectedCall(request, lane);
     lane.limiter.take(call);
-    lane.sent.add(call);
-    this.#inUseCount += 1;
-    let isSettled = false;
     const settle = (callEnd: CallEnd) => {
-      if (isSettled) return NOT_REFUSED;
-      isSettled = true;
+      if (!lane.limiter.isInFlight(call)) return NOT_REFUSED;
       if (callEnd.kind === 'answered') lane.usage.note(request, callEnd.usage);
       return this.#settle(lane, call, callEnd);
     };
     end({ kind: 'granted', permit: { waitMs: Math.round(nowMs - sinceMs), settle } });
   }
 
-  #settle(lane: LaneUse, call: SentCall, end: CallEnd): SettledCall {
+  #settle(lane: LaneUse, call: ExpectedCall, end: CallEnd): SettledCall {
     lane.limiter.settle(call, end);
     if (end.kind === 'answered') lane.wait = undefined;
-    lane.sent.delete(call);
     const settled = end.kind === 'refused' ? this.#refuse(lane, call, end) : NOT_REFUSED;
-    this.#inUseCount -= 1;
     this.#serve();
     return settled;
   }
@@ -303,11 +278,7 @@ export class LaneGovernor implements Governor {
     const untilMs = nowMs + delayMs;
     if (untilMs > (lane.wait?.untilMs ?? 0))
       lane.wait = { untilMs, until: clock.toIso(clock.now() + delayMs), reason };
-    // A call that has been in flight for so long has been accepted.
-    const isAccepted = [...lane.sent].some(
-      (call) => call.model === model && nowMs - call.sentAtMs > ACCEPTED_MS,
-    );
-    const onlyRefusedMs = isAccepted ? 0 : lane.limiter.onlyRefusedMs(model, nowMs);
+    const onlyRefusedMs = lane.limiter.onlyRefusedMs(model, nowMs);
     return { delayMs, hasOnlyRefused: onlyRefusedMs >= limits.longestHoldMs };
   }
 
@@ -371,12 +342,12 @@ function expectedCall(request: PermitRequest, { usage, limiter }: LaneUse): Expe
 }
 
 /** Whether calls of this process are in flight on a lane, or wait for it. */
-function isUsed({ sent, queues }: LaneUse): boolean {
-  return sent.size > 0 || [...queues.values()].some(({ size }) => size > 0);
+function isUsed({ limiter, queues }: LaneUse): boolean {
+  return limiter.inFlightCount > 0 || [...queues.values()].some(({ size }) => size > 0);
 }
 
 function isBefore(left: Candidate, right: Candidate): boolean {
-  const byUse = left.lane.sent.size - right.lane.sent.size;
+  const byUse = left.lane.limiter.inFlightCount - right.lane.limiter.inFlightCount;
   return byUse === 0 ? left.waiter.sinceMs < right.waiter.sinceMs : byUse < 0;
 }
 

@@ -15,6 +15,8 @@ const READ_MS = 1_000;
 /** After so many refusals in a row, calls are so far apart, ms, until one is answered: a record learns in seconds. */
 const REFUSED_IN_ROW = 10;
 const REFUSED_INTERVAL_MS = 250;
+/** No vendor takes so long to refuse a call, ms. */
+const ACCEPTED_MS = 60_000;
 /** A report covers so many windows at most: what came before, the process was idle. */
 const COUNTED_WINDOWS = 1.5;
 const NO_LIMITS: RateLimits = { requestsPerMinute: null, tokensPerMinute: null };
@@ -75,7 +77,8 @@ export class LaneLimiter {
   readonly #specs = new Map<string, SpecUse>();
   /** Calls in flight that the spec allows at most, of all processes together. */
   #maxConcurrency = Number.POSITIVE_INFINITY;
-  #inFlightCount = 0;
+  /** The calls in flight, and when they were sent, monotonic. */
+  readonly #inFlight = new Map<ExpectedCall, number>();
   #known: Reading | undefined;
   #isSyncing = false;
   #retryAtMs = Number.NEGATIVE_INFINITY;
@@ -113,10 +116,22 @@ export class LaneLimiter {
       : tokensPerMinute / requestsPerMinute;
   }
 
+  get inFlightCount(): number {
+    return this.#inFlight.size;
+  }
+
+  isInFlight(call: ExpectedCall): boolean {
+    return this.#inFlight.has(call);
+  }
+
   /** How long a model has done nothing but refuse, as far as is known, ms. */
   onlyRefusedMs(model: string, nowMs: number): number {
-    const hasAnswered = this.#useOf(model).answered > 0;
-    return hasAnswered ? 0 : (this.limitOf(model, nowMs)?.onlyRefusedMs ?? 0);
+    // A call that has been in flight for so long has been accepted.
+    const isAccepted = [...this.#inFlight].some(
+      ([call, sentAtMs]) => call.model === model && nowMs - sentAtMs > ACCEPTED_MS,
+    );
+    if (isAccepted || this.#useOf(model).answered > 0) return 0;
+    return this.limitOf(model, nowMs)?.onlyRefusedMs ?? 0;
   }
 
   /**
@@ -165,15 +180,16 @@ export class LaneLimiter {
   }
 
   /** Takes what a call needs that need not wait. */
-  take({ model, limits, tokens }: ExpectedCall): void {
+  take(call: ExpectedCall): void {
+    const { model, limits, tokens } = call;
     const [spec, use] = [this.#specOf(limits), this.#useOf(model)];
     for (const each of [spec, use]) {
       each.requests.use(1);
       each.tokens.use(tokens);
       each.sent += 1;
     }
-    this.#inFlightCount += 1;
     use.sentAtMs = this.#clock.monotonicMs();
+    this.#inFlight.set(call, use.sentAtMs);
   }
 
   /** Notes that a call waits for this lane, and for nothing else. */
@@ -182,9 +198,10 @@ export class LaneLimiter {
   }
 
   /** Notes how a call ended. */
-  settle({ model, limits, tokens }: ExpectedCall, end: CallEnd): void {
+  settle(call: ExpectedCall, end: CallEnd): void {
+    const { model, limits, tokens } = call;
     const [spec, use] = [this.#specOf(limits), this.#useOf(model)];
-    this.#inFlightCount -= 1;
+    this.#inFlight.delete(call);
     if (end.kind === 'failed') return;
     const { requestsPerMinute, tokensPerMinute } = readRateLimits(end.rateLimits);
     use.stated = {
@@ -343,7 +360,7 @@ export class LaneLimiter {
       const limit = this.limitOf(name, nowMs);
       return limit === undefined ? [] : ratios(use, rateOf(limit));
     });
-    const ofConcurrency = this.#inFlightCount / this.#maxConcurrency;
+    const ofConcurrency = this.inFlightCount / this.#maxConcurrency;
     return Math.min(1, Math.max(ofConcurrency, ...ofSpecs, ...ofModels));
   }
 
