@@ -215,7 +215,12 @@ export { haltingBreakers } from './domain/halting-breakers.ts';
 export { IMPORTED, type ImportedFile, type ImportedRow } from './domain/imported.ts';
 export { judgeModelsOf } from './domain/judge-models.ts';
 export { sumKnown, totalKnown } from './domain/known-sum.ts';
-export { type LaneState, laneStateSchema, type ModelLimit } from './domain/lane-state.ts';
+export {
+  type LaneState,
+  laneStateSchema,
+  type ModelLimit,
+  type RateLimits,
+} from './domain/lane-state.ts';
 export { type LaneWait, laneWaitSchema } from './domain/lane-wait.ts';
 export { mayHaveBatches } from './domain/may-have-batches.ts';
 export type { ImagePart, Message, MessageContent, ToolCall } from './domain/message.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { RateLimits } from '../../../packages/core/src/domain/lane-state.ts';
 import { LaneLimiter } from '../../../packages/core/src/lanes/lane-limiter.ts';
-import type { RateLimitHeaders, RateLimits } from '../../../packages/core/src/ports/governor.ts';
+import type { RateLimitHeaders } from '../../../packages/core/src/ports/governor.ts';
 import { aUsage } from '../../support/builders.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryLaneStates } from '../../support/memory-lane-states.ts';

@@ -4,21 +4,16 @@ import {
   type LaneState,
   type LaneStates,
   type ModelLimit,
+  type RateLimits,
   rateOf,
   stateAt,
 } from '@thrice/core';
 
-/** A limit a minute; null where there is none, as far as is known. */
-export interface RateStatus {
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-}
-
 /** What is known of the limits of one model on a lane. */
-export interface ModelLimitStatus extends RateStatus {
+export interface ModelLimitStatus extends RateLimits {
   readonly model: string;
   /** What its vendor states in headers. */
-  readonly stated: RateStatus;
+  readonly stated: RateLimits;
   /** The share of its calls that are refused by chance, 0..1, whatever the rate is. */
   readonly chanceRatio: number;
   /** No call is made before, and what the vendor said; null if calls are made. */
@@ -28,7 +23,7 @@ export interface ModelLimitStatus extends RateStatus {
 /** The limits of a lane. */
 export interface LaneLimitStatus {
   /** Those of the spec, and its calls in flight at most. */
-  readonly spec: RateStatus & { readonly maxConcurrency: number | null };
+  readonly spec: RateLimits & { readonly maxConcurrency: number | null };
   /** Models that have refused calls, or whose vendor states limits. */
   readonly models: readonly ModelLimitStatus[];
 }

@@ -1,6 +1,12 @@
-import { countOf, formatDollars, type ResendNote, renderTable } from '@thrice/core';
+import {
+  countOf,
+  formatDollars,
+  type RateLimits,
+  type ResendNote,
+  renderTable,
+} from '@thrice/core';
 import type { ConfigStatus, GroupStatus, LaneBatches } from '../engine/group-status.ts';
-import type { LaneLimitStatus, ModelLimitStatus, RateStatus } from '../engine/lane-limit-status.ts';
+import type { LaneLimitStatus, ModelLimitStatus } from '../engine/lane-limit-status.ts';
 import { nameCommands } from '../shell/command-name.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
@@ -138,7 +144,7 @@ function describeModelLimits({ model, chanceRatio, held, ...rates }: ModelLimitS
   return parts.length === 0 ? '' : `${model}: ${parts.join(', ')}`;
 }
 
-function describeRates({ requestsPerMinute, tokensPerMinute }: RateStatus): readonly string[] {
+function describeRates({ requestsPerMinute, tokensPerMinute }: RateLimits): readonly string[] {
   return [
     ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests/min`]),
     ...(tokensPerMinute === null ? [] : [`${tokensPerMinute} tokens/min`]),

@@ -2,10 +2,15 @@ import * as z from 'zod';
 
 const countSchema = z.number().nonnegative();
 const perMinuteSchema = z.number().positive().nullable();
+const rateLimitsSchema = z.strictObject({
+  requestsPerMinute: perMinuteSchema,
+  tokensPerMinute: perMinuteSchema,
+});
+/** Limits a minute; null where there is none, as far as is known. */
+export type RateLimits = Readonly<z.infer<typeof rateLimitsSchema>>;
+
 /** What refusals have shown to be possible; null while calls need not wait. */
-const rateSchema = z
-  .strictObject({ requestsPerMinute: z.number().positive(), tokensPerMinute: perMinuteSchema })
-  .nullable();
+const rateSchema = rateLimitsSchema.extend({ requestsPerMinute: z.number().positive() }).nullable();
 
 /** What is known of the limits of one model on a lane. All ages and durations are ms at the time of `atMs` of the lane. */
 const modelLimitSchema = z.strictObject({
@@ -52,7 +57,7 @@ const modelLimitSchema = z.strictObject({
   /** No call for so long: nothing was answered in a whole window, and the vendor asked to wait. */
   holdMs: countSchema,
   /** What the vendor states in its headers; null where it does not. */
-  stated: z.strictObject({ requestsPerMinute: perMinuteSchema, tokensPerMinute: perMinuteSchema }),
+  stated: rateLimitsSchema,
   /** What the vendor said with its last refusal, for people; null without a refusal. */
   reason: z.string().nullable(),
 });
@@ -116,5 +121,5 @@ export interface ModelReport {
   /** The longest that the vendor asked to wait, ms; 0 if it did not say. */
   readonly retryAfterMs: number;
   readonly reason: string | null;
-  readonly stated: ModelLimit['stated'];
+  readonly stated: RateLimits;
 }

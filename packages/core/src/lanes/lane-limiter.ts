@@ -1,8 +1,14 @@
 import type { Usage } from '../domain/call.ts';
-import type { LaneReport, LaneState, ModelLimit, ModelReport } from '../domain/lane-state.ts';
+import type {
+  LaneReport,
+  LaneState,
+  ModelLimit,
+  ModelReport,
+  RateLimits,
+} from '../domain/lane-state.ts';
 import { isStoreError, toThriceError } from '../errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { CallEnd, PermitRequest, RateLimits } from '../ports/governor.ts';
+import type { CallEnd, PermitRequest } from '../ports/governor.ts';
 import type { LaneStates } from '../ports/lane-states.ts';
 import type { Random } from '../ports/random.ts';
 import { afterReport, limitAfter, partOf, rateOf, unknownLane, windowMs } from './lane-policy.ts';
@@ -41,7 +47,7 @@ interface ModelUse {
   sentAtMs: number;
   retryAfterMs: number;
   reason: string | null;
-  stated: ModelLimit['stated'];
+  stated: RateLimits;
 }
 
 /** What this process may use of the limits of a spec, and has used of them since its last report. */

@@ -1,4 +1,10 @@
-import type { LaneReport, LaneState, ModelLimit, ModelReport } from '../domain/lane-state.ts';
+import type {
+  LaneReport,
+  LaneState,
+  ModelLimit,
+  ModelReport,
+  RateLimits,
+} from '../domain/lane-state.ts';
 import { limits } from '../limits.ts';
 
 /**
@@ -110,7 +116,7 @@ function answeredPerMinute({ minute: { ageMs, answered, before } }: ModelLimit):
 }
 
 /** What a model allows, requests and tokens a minute; null without a limit. What refusals have shown rises by itself. */
-export function rateOf(model: ModelLimit): ModelLimit['stated'] {
+export function rateOf(model: ModelLimit): RateLimits {
   const { stated } = model;
   const learned = learnedRate(model);
   return {

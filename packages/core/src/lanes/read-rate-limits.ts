@@ -1,4 +1,5 @@
-import type { RateLimitHeaders, RateLimits } from '../ports/governor.ts';
+import type { RateLimits } from '../domain/lane-state.ts';
+import type { RateLimitHeaders } from '../ports/governor.ts';
 
 /** A bucket that is full again within this time, ms, holds the limit of a minute; one that takes longer, that of a day. */
 const MINUTE_BUCKET_MS = 120_000;

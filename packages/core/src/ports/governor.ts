@@ -1,10 +1,5 @@
 import type { Usage } from '../domain/call.ts';
-
-/** Limits a minute; null where there is none. */
-export interface RateLimits {
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-}
+import type { RateLimits } from '../domain/lane-state.ts';
 
 /** A call that needs a permit. */
 export interface PermitRequest {
