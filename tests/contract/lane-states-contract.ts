@@ -48,20 +48,8 @@ export function describeLaneStatesContract(name: string, open: OpenLaneStates): 
 
       expect(await states.replace('lab', first, { ...first, revision: 2 })).toBe(false);
       expect(await states.replace('lab', undefined, first)).toBe(false);
-      expect(await states.replace('lab', first, undefined)).toBe(false);
 
       expect(await states.read('lab')).toEqual(second);
-    });
-
-    it('forgets a lane', async () => {
-      await using opened = await open();
-      const { states, other } = opened;
-      await states.replace('lab', undefined, first);
-
-      expect(await other.replace('lab', first, undefined)).toBe(true);
-
-      expect(await states.read('lab')).toBeUndefined();
-      expect(await states.replace('lab', undefined, second)).toBe(true);
     });
 
     it('stores one of many states that are written at the same time', async () => {

@@ -16,16 +16,11 @@ export class MemoryLaneStates implements LaneStates {
     return this.states.get(lane);
   }
 
-  async replace(
-    lane: string,
-    existing: LaneState | undefined,
-    next: LaneState | undefined,
-  ): Promise<boolean> {
+  async replace(lane: string, existing: LaneState | undefined, next: LaneState): Promise<boolean> {
     await this.#wait();
     if (this.states.get(lane)?.revision !== existing?.revision) return false;
     this.writeCount += 1;
-    if (next === undefined) this.states.delete(lane);
-    else this.states.set(lane, next);
+    this.states.set(lane, next);
     return true;
   }
 }

@@ -15,19 +15,13 @@ export class DynamoLaneStates implements LaneStates {
     return item && parseLaneState(item, this.#table.name);
   }
 
-  async replace(
-    lane: string,
-    existing: LaneState | undefined,
-    next: LaneState | undefined,
-  ): Promise<boolean> {
+  async replace(lane: string, existing: LaneState | undefined, next: LaneState): Promise<boolean> {
     const key = laneStateKey(lane);
-    const known = { revision: existing?.revision ?? 0 };
-    if (next === undefined) return await this.#table.remove(key, known);
     const { schemaVersion, revision } = next;
     const set = { schemaVersion, revision, payload: JSON.stringify(next) };
     return existing === undefined
       ? await this.#table.put(key, set, 'absent')
-      : await this.#table.update(key, { set }, known);
+      : await this.#table.update(key, { set }, { revision: existing.revision });
   }
 }
 

@@ -14,12 +14,7 @@ export interface LaneStates {
    * Replaces the state of a lane.
    *
    * @param existing - What `read` returned; undefined if there was none. States are told apart by their revisions.
-   * @param next - Undefined to forget the lane.
    * @returns Whether `next` is stored now. If not, the stored state is no longer `existing`, and nothing is changed.
    */
-  replace(
-    lane: string,
-    existing: LaneState | undefined,
-    next: LaneState | undefined,
-  ): Promise<boolean>;
+  replace(lane: string, existing: LaneState | undefined, next: LaneState): Promise<boolean>;
 }

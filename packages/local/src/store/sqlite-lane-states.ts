@@ -17,15 +17,10 @@ export class SqliteLaneStates implements LaneStates {
     return this.#read(lane);
   }
 
-  async replace(
-    lane: string,
-    existing: LaneState | undefined,
-    next: LaneState | undefined,
-  ): Promise<boolean> {
+  async replace(lane: string, existing: LaneState | undefined, next: LaneState): Promise<boolean> {
     return await this.#commit.write(() => {
       if (this.#read(lane)?.revision !== existing?.revision) return false;
-      if (next === undefined) this.#sql.delete.run(lane);
-      else this.#sql.replace.run(lane, JSON.stringify(next));
+      this.#sql.replace.run(lane, JSON.stringify(next));
       return true;
     });
   }
@@ -45,6 +40,5 @@ export class SqliteLaneStates implements LaneStates {
 const STATEMENTS = {
   select: 'SELECT state FROM lanes WHERE lane = ?',
   replace: 'INSERT OR REPLACE INTO lanes VALUES (?, ?)',
-  delete: 'DELETE FROM lanes WHERE lane = ?',
   deleteAll: 'DELETE FROM lanes',
 } as const;
