@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import {
   type CellKey,
   type CellTask,
@@ -9,6 +9,7 @@ import {
 } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
+import { prepareStatements, type Statements } from './sqlite-store.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
 
 const taskRowSchema = z.object({
@@ -62,7 +63,7 @@ export class SqliteTaskQueue implements TaskQueue {
   readonly #group: string;
   readonly #workers: WorkerRegistry;
   readonly #owner: string;
-  readonly #sql: Record<keyof typeof STATEMENTS, StatementSync>;
+  readonly #sql: Statements<keyof typeof STATEMENTS>;
   /** When tasks were last received, ms since 1970. Before the first time, the clock may have been set back. */
   #receivedAtMs = Number.POSITIVE_INFINITY;
 
@@ -83,9 +84,7 @@ export class SqliteTaskQueue implements TaskQueue {
     this.#group = init.group;
     this.#workers = init.workers;
     this.#owner = init.owner;
-    this.#sql = Object.fromEntries(
-      Object.entries(STATEMENTS).map(([name, sql]) => [name, database.prepare(sql)]),
-    ) as Record<keyof typeof STATEMENTS, StatementSync>;
+    this.#sql = prepareStatements(database, STATEMENTS);
   }
 
   async send(lane: string, tasks: readonly CellTask[]): Promise<void> {
