@@ -141,6 +141,7 @@ export {
   isAwaited,
   isBudgetReached,
   isWarningDue,
+  nameOfCall,
   type Reservation,
   reservationSchema,
   reserveOn,

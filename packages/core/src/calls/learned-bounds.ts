@@ -1,5 +1,5 @@
 import { modelRefOf } from '../domain/breaker.ts';
-import type { CallKey } from '../domain/budget.ts';
+import { type CallKey, nameOfCall } from '../domain/budget.ts';
 
 /** A model, as requests name it. */
 interface Model {
@@ -45,7 +45,7 @@ export class LearnedBounds {
 
   /** Notes a call that is reserved. */
   add(call: CallKey, bounded: BoundedCall): void {
-    this.#open.set(nameOf(call), bounded);
+    this.#open.set(nameOfCall(call), bounded);
   }
 
   /**
@@ -55,8 +55,8 @@ export class LearnedBounds {
    * @returns The bound that it has raised.
    */
   settle(call: CallKey, costNanoUsd: number | null): RaisedBound | undefined {
-    const bounded = this.#open.get(nameOf(call));
-    this.#open.delete(nameOf(call));
+    const bounded = this.#open.get(nameOfCall(call));
+    this.#open.delete(nameOfCall(call));
     if (bounded === undefined || costNanoUsd === null || costNanoUsd === 0) return undefined;
     const { lane, model, boundNanoUsd } = bounded;
     const before = this.ratioOf(bounded);
@@ -64,8 +64,4 @@ export class LearnedBounds {
     this.#ratios.set(modelRefOf(bounded), ratio);
     return ratio > before ? { lane, model, boundNanoUsd, ratio } : undefined;
   }
-}
-
-function nameOf({ cell: { run, config, id }, step, callId }: CallKey): string {
-  return `${run} ${config} ${step} ${callId} ${id}`;
 }

@@ -14,6 +14,11 @@ export interface CallKey {
   readonly callId: string;
 }
 
+/** The name of a call, which no other of its group has. */
+export function nameOfCall({ cell: { run, config, id }, step, callId }: CallKey): string {
+  return `${run} ${config} ${step} ${callId} ${id}`;
+}
+
 /** The worst case of a call, which counts against the budgets until the cost of the call is known. */
 export const reservationSchema = z.strictObject({
   run: z.string(),

@@ -9,7 +9,14 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { type CallKey, type CallNotes, type Clock, groupKey, ThriceError } from '@thrice/core';
+import {
+  type CallKey,
+  type CallNotes,
+  type Clock,
+  groupKey,
+  nameOfCall,
+  ThriceError,
+} from '@thrice/core';
 import * as z from 'zod';
 import { makeFolder } from '../store/make-folder.ts';
 
@@ -84,7 +91,7 @@ export class SentCalls implements CallNotes, Disposable {
   add(call: CallKey): void {
     if (this.#free.length === 0) this.#makeRoom(this.#room);
     const position = this.#free.pop() ?? 0;
-    this.#positions.set(nameOf(call), position);
+    this.#positions.set(nameOfCall(call), position);
     const { cell, step, callId } = call;
     const { run, config, id } = cell;
     const sentAt = this.#clock.toIso(this.#clock.now());
@@ -101,7 +108,7 @@ export class SentCalls implements CallNotes, Disposable {
   }
 
   #leave(call: CallKey): number | undefined {
-    const name = nameOf(call);
+    const name = nameOfCall(call);
     const position = this.#positions.get(name);
     if (position === undefined) return undefined;
     this.#positions.delete(name);
@@ -207,8 +214,4 @@ function remove(path: string): void {
 
 function notesFolder(folder: string, group: string): string {
   return join(folder, groupKey(group, '.in-flight'));
-}
-
-function nameOf({ cell: { run, config, id }, step, callId }: CallKey): string {
-  return `${run} ${config} ${step} ${callId} ${id}`;
 }
