@@ -675,6 +675,16 @@ describe('DynamoLedger', () => {
       expect(queried.toSorted()).toEqual(['demo-r1#direct#b', 'demo-r1#direct#c']);
     });
 
+    it('of discarded calls are queried by the cell where one is wanted', async () => {
+      await using store = await openLedger(dynamo);
+
+      await collect(store.ledger.listDiscardedCalls(key.run, key.config, ['q1']));
+
+      expect(store.sent.map(({ input }) => input)).toMatchObject([
+        { ExpressionAttributeValues: { ':s': { S: 'discarded#q1#' } } },
+      ]);
+    });
+
     it('have a schema version, and an item of a newer version is refused', async () => {
       await using store = await openLedger(dynamo);
       await store.ledger.claimCell(key, 0, 'ann');

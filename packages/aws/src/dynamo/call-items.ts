@@ -60,7 +60,10 @@ export class CallItems {
 
   /** Lists the discarded calls of a partition: of all its cells, or of the wanted ones. */
   async *listDiscarded(pk: string, wanted?: ReadonlySet<string>): AsyncIterable<CellCall> {
-    for await (const item of this.#table.query(pk, { prefix: DISCARDED_PREFIX })) {
+    const [only, second] = wanted ?? [];
+    const isOne = only !== undefined && second === undefined;
+    const prefix = isOne ? `${DISCARDED_PREFIX}${only}#` : DISCARDED_PREFIX;
+    for await (const item of this.#table.query(pk, { prefix })) {
       const { id } = parseItem(discardedItemSchema, item, this.#table.name);
       if (wanted?.has(id) === false) continue;
       yield { id, entry: await this.parse(item) };
