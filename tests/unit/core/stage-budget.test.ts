@@ -19,7 +19,7 @@ import {
   anError,
   aUsage,
 } from '../../support/builders.ts';
-import { FakeStage, type StageGroup } from '../../support/fake-stage.ts';
+import { FakeStage, openRecentGroups, type StageGroup } from '../../support/fake-stage.ts';
 import { Steps } from '../../support/steps.ts';
 import { workPartOptions } from '../../support/work-part-options.ts';
 
@@ -104,6 +104,25 @@ describe('a cell of a group with a budget in a stage', () => {
       spentNanoUsd: COST_USD * 1e9,
       reservedNanoUsd: 0,
     });
+  });
+
+  it('reserves what a call before it in the process has really cost', async () => {
+    const dear = aUsage({ inputTokens: 0, outputTokens: 3 * WORST_USD });
+    const stage = await openStage(10 * WORST_USD);
+    stage.models.become(() => aModelResponse({ usage: dear }));
+    const { budgets } = stage;
+    const reserved: number[] = [];
+    const reserve: Budgets['reserve'] = async (group, reservation) => {
+      reserved.push(reservation.amountNanoUsd);
+      return await budgets.reserve(group, reservation);
+    };
+    stage.budgets = withMethods(budgets, { reserve });
+    const recentGroups = openRecentGroups(stage.clock);
+
+    for (const id of ['q1', 'q2'])
+      await stage.answer(await stage.deliver({ id }), { recentGroups });
+
+    expect(reserved).toEqual([WORST_USD * 1e9, 3 * WORST_USD * 1e9]);
   });
 
   it('is left without a call, and its task dropped, when the budget does not cover it', async () => {

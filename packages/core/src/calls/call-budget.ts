@@ -65,7 +65,7 @@ interface WaitingCell {
  *
  * A call is reserved at its worst case before it is sent and settled when its cost is recorded. Near a cap, cells wait
  * for the calls in flight, of any process: one after the other asks again when one has ended. The first call to a model
- * goes alone, and a cost above the worst case raises that of all later calls: see {@link LearnedBounds}.
+ * goes alone, and a cost above the worst case raises that of the process's later calls: see {@link LearnedBounds}.
  */
 export class CallBudget {
   readonly #group: string;
@@ -76,7 +76,7 @@ export class CallBudget {
   readonly #observe: WorkerObserver;
   readonly #wait: BudgetWait;
   readonly #isReconciled: boolean;
-  readonly #learned = new LearnedBounds();
+  readonly #learned: LearnedBounds;
   /** Not where calls may take long, or are made by many processes. */
   readonly #isFirstAwaited: boolean;
   /** The cells that wait for calls in flight, in the order in which they ask again. */
@@ -92,6 +92,8 @@ export class CallBudget {
     readonly budgets: Budgets;
     readonly clock: Clock;
     readonly observe: WorkerObserver;
+    /** What the process knows of earlier calls of the group. @default nothing */
+    readonly learned?: LearnedBounds;
     /** @default as long as calls are in flight */
     readonly wait?: BudgetWait;
     /** Whether a reconciler settles what this process could not, while the process lives. @default false */
@@ -103,6 +105,7 @@ export class CallBudget {
     this.#budgets = init.budgets;
     this.#clock = init.clock;
     this.#observe = init.observe;
+    this.#learned = init.learned ?? new LearnedBounds();
     this.#wait = init.wait ?? LOCAL_WAIT;
     this.#isReconciled = init.isReconciled ?? false;
     this.#isFirstAwaited = !this.#isReconciled && !hasBackground(init.benchmark);
@@ -136,9 +139,9 @@ export class CallBudget {
     const openMs = (isBatched ? limits.batchMs : laneMs) + limits.reservationSlackMs;
     const { run, config, id } = key;
     const call = { cell: key, step, callId };
-    const untilMs = this.#clock.monotonicMs() + openMs;
+    const nowMs = this.#clock.monotonicMs();
     // Before it is reserved: another call may be between these lines.
-    this.#learned.add(call, { lane, model, boundNanoUsd, untilMs });
+    this.#learned.add(call, { lane, model, boundNanoUsd, untilMs: nowMs + openMs }, nowMs);
     const reserving = await this.#budgets.reserve(this.#group, {
       ...{ run, config, id, step, callId, lane, amountNanoUsd },
       untilMs: this.#clock.now() + openMs,

@@ -44,7 +44,9 @@ export class LearnedBounds {
   }
 
   /** Notes a call that is reserved. */
-  add(call: CallKey, bounded: BoundedCall): void {
+  add(call: CallKey, bounded: BoundedCall, nowMs: number): void {
+    // Another process has settled them, or nobody will.
+    for (const [name, { untilMs }] of this.#open) if (untilMs <= nowMs) this.#open.delete(name);
     this.#open.set(nameOfCall(call), bounded);
   }
 

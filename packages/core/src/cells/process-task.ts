@@ -122,14 +122,14 @@ export async function processTask(
 
 /** Undefined for a group without a budget. */
 function openCallBudget(
-  { header: { group }, benchmark }: CellContext,
+  { header: { group }, benchmark, learned }: CellContext,
   { budgets, owner, clock }: TaskWorker,
   observe: TaskWorker['observe'],
 ): CallBudget | undefined {
   if (capsOf(benchmark).size === 0) return undefined;
   const wait = hasBackground(benchmark) ? { ...STAGE_WAIT, longestMs: 0 } : STAGE_WAIT;
-  const isReconciled = true;
-  return new CallBudget({ group, owner, benchmark, budgets, clock, observe, wait, isReconciled });
+  const about = { group, owner, benchmark, budgets, clock, observe };
+  return new CallBudget({ ...about, learned, wait, isReconciled: true });
 }
 
 /**

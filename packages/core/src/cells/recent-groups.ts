@@ -1,3 +1,4 @@
+import { LearnedBounds } from '../calls/learned-bounds.ts';
 import { type Benchmark, findConfig } from '../domain/benchmark.ts';
 import { breakerKeysOf, type OpenBreakers, toOpenBreakers } from '../domain/breaker.ts';
 import type { CellTask } from '../domain/cell-task.ts';
@@ -18,12 +19,14 @@ const MAX_READINGS = 64;
 export interface CellContext {
   readonly header: GroupHeader;
   readonly benchmark: Benchmark;
+  /** What the calls of the group have really cost, as far as this process has made them. */
+  readonly learned: LearnedBounds;
   readonly state: GroupState;
   /** Those that may block the cell's config. */
   readonly openBreakers: OpenBreakers;
 }
 
-type KnownGroup = Pick<CellContext, 'header' | 'benchmark'>;
+type KnownGroup = Pick<CellContext, 'header' | 'benchmark' | 'learned'>;
 type GroupLedger = CallConditions & Pick<Ledger, 'readGroup'>;
 
 interface GroupReading {
@@ -117,7 +120,7 @@ async function readGroup(group: string, ledger: GroupLedger): Promise<KnownGroup
   const record = await ledger.readGroup(group);
   if (record === undefined) return undefined;
   const { header, benchmark } = loadGroup(record);
-  return { header, benchmark };
+  return { header, benchmark, learned: new LearnedBounds() };
 }
 
 function isFree(context: CellContext | undefined): boolean {
