@@ -17,6 +17,7 @@ import type { FakeReply } from '../../support/fake-model-client.ts';
 
 const key = aCellKey();
 const timeoutMs = 600_000;
+const HOUR_MS = 3_600_000;
 
 function anEngine(init: { readonly maxAttempts?: number } = {}): FakeEngine {
   const lane = aLane({ protocol: 'responses', timeoutMs });
@@ -114,6 +115,35 @@ describe('a call in the background', () => {
       latencyMs: limits.pollBaseMs,
     });
     expect((await engine.ledger.readJournal(key)).get('answer')?.callId).toBe(callIds[0]);
+  });
+
+  it('is as old as it is by the clock that nobody sets, where its process polls it late', async () => {
+    const engine = anEngine();
+    const worker = { ...engine.worker, polls: new Map() };
+    const { background } = engine.models;
+    background.onPoll = () => (background.polled.length < 3 ? 'pending' : aModelResponse());
+    const delivery = await engine.deliver();
+    await executeCell(delivery, worker);
+    for (const lateMs of [20_000, 40_000, HOUR_MS]) {
+      engine.clock.advance(limits.pollBaseMs + lateMs);
+      await executeCell(delivery, worker);
+    }
+
+    const tookMs = 3 * limits.pollBaseMs + 60_000 + HOUR_MS;
+    expect(engine.ledger.cell(key)?.result?.latencyMs).toBe(tookMs);
+    expect(worker.polls.size).toBe(0);
+  });
+
+  it('has aged only until its poll was due, where nobody knows whether a clock was set', async () => {
+    const engine = anEngine();
+    engine.models.background.onPoll = () => aModelResponse();
+    const delivery = await engine.deliver();
+    await executeCell(delivery, { ...engine.worker, polls: new Map() });
+    engine.clock.advance(limits.pollBaseMs + 20_000);
+
+    await executeCell(delivery, { ...engine.worker, polls: new Map() });
+
+    expect(engine.ledger.cell(key)?.result?.latencyMs).toBe(limits.pollBaseMs);
   });
 
   it('is polled less and less often, and no poll is an attempt', async () => {

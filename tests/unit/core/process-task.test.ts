@@ -233,6 +233,20 @@ describe('a task that waits long for its turn', () => {
     return governor;
   }
 
+  it.each([
+    { name: 'all of that counts', lateMs: 1_200_000, countedMs: 1_200_000 },
+    { name: 'a pause of the lane does not count', lateMs: 7_200_000, countedMs: 0 },
+  ])('while its response is prepared: $name', async ({ lateMs, countedMs }) => {
+    const stage = new FakeStage();
+    await stage.enter({ configs: [{ name: 'direct', background: true }] });
+    await stage.answer(await stage.deliver());
+    stage.clock.advance(limits.pollBaseMs + lateMs);
+
+    await stage.answer(await stage.deliver());
+
+    expect(stage.cell()?.result?.latencyMs).toBe(limits.pollBaseMs + countedMs);
+  });
+
   it('makes no call once its group was cancelled, and is dropped by its next delivery', async () => {
     const stage = new FakeStage();
     await stage.enter();

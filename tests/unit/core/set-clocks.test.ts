@@ -6,6 +6,7 @@ import {
   Heartbeat,
   LaneHealth,
   limits,
+  type Worker,
 } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -95,10 +96,14 @@ describe('in every history of clocks that are set, or differ', () => {
           return tookMs < worksMs ? 'pending' : aModelResponse();
         };
         const delivery = await engine.deliver();
+        const pollsOf = new Map<Clock, Worker['polls']>();
 
         await follow(history, truth, async (clock) => {
           const heartbeat = new Heartbeat({ ledger, queue, clock, owner: 'worker-1' });
-          const settlement = await executeCell(delivery, { ...engine.worker, clock, heartbeat });
+          const polls = pollsOf.get(clock) ?? new Map();
+          pollsOf.set(clock, polls);
+          const worker = { ...engine.worker, clock, heartbeat, polls };
+          const settlement = await executeCell(delivery, worker);
           return settlement.kind === 'acknowledge' ? undefined : settlement.delayMs;
         });
 

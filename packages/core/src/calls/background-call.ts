@@ -19,8 +19,8 @@ import {
 } from './model-call.ts';
 import { grownOlder, newlySent, pollDelayMs, pollPending } from './pending-response.ts';
 
-/** How much later a task may be received than it is visible again, ms. */
-const ROUND_MS = 5_000;
+/** How much later than it is due a poll may be, ms, where clocks are set. */
+const LATE_POLL_MS = 5_000;
 
 /** A call whose response the vendor prepares in the background. */
 interface BackgroundCall extends PermittedCall {
@@ -64,6 +64,7 @@ async function submit(
     ...newlySent(worker.clock),
     waitMs: permit.waitMs,
   };
+  notePoll(background, announced);
   if (!(await replace(background, existing, announced)))
     return toOutcome(await endUnpaid(background, leaseLost({ isUnsent: true }), callId));
   const request = toModelRequest(background);
@@ -90,8 +91,10 @@ async function submit(
 /** @param stored - As the latest poll has left it. */
 async function poll(background: BackgroundCall, stored: AcceptedSubmission): Promise<CallOutcome> {
   const { cell, client, lane } = background;
-  const { clock } = cell.worker;
-  const submission = grownOlder(stored, { clock, capMs: limits.pollCapMs, roundMs: ROUND_MS });
+  const { clock, polls, latePollMs: roundMs = LATE_POLL_MS } = cell.worker;
+  const own = polls?.get(stored.callId);
+  const submission = grownOlder(stored, { clock, capMs: limits.pollCapMs, roundMs, own });
+  notePoll(background, submission);
   const request = toModelRequest(background);
   const ask = async () => orFault(await client.poll(request, submission, cell.lease.signal));
   const polled = await pollPending(submission, ask);
@@ -117,6 +120,14 @@ async function poll(background: BackgroundCall, stored: AcceptedSubmission): Pro
     default:
       return assertNever(polled);
   }
+}
+
+/** Notes when this process has learned how old a response is. */
+function notePoll(
+  { cell: { worker } }: BackgroundCall,
+  { callId, polledAtMs: wallMs }: Submission,
+): void {
+  worker.polls?.set(callId, { wallMs, monotonicMs: worker.clock.monotonicMs() });
 }
 
 /** Stops a response that takes longer than its lane allows. One that ends at the last moment counts. */
@@ -175,7 +186,9 @@ async function record(
 ): Promise<CallOutcome> {
   if (response.fault?.code === 'interrupted') reportStop(background);
   const { callId, submittedAtMs: startedAtMs, waitMs, state, ageMs } = submission;
-  const tookMs = ageMs + background.cell.worker.clock.monotonicMs() - background.startedMs;
+  const { clock, polls } = background.cell.worker;
+  polls?.delete(callId);
+  const tookMs = ageMs + clock.monotonicMs() - background.startedMs;
   const latencyMs = state === 'accepted' ? tookMs : response.latencyMs;
   const sent = { callId, startedAtMs, waitMs };
   const ended = await endPaid(background, { ...response, latencyMs }, sent);
@@ -191,6 +204,7 @@ async function endSubmission(
 ): Promise<void> {
   const { schemaVersion, step, callId, submittedAtMs, polledAtMs, ageMs, waitMs } = submission;
   const facts = { schemaVersion, step, callId, submittedAtMs, polledAtMs, ageMs, waitMs };
+  background.cell.worker.polls?.delete(callId);
   await replace(background, submission, { state: 'ended', ...facts, reason });
 }
 

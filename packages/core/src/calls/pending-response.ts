@@ -1,3 +1,4 @@
+import { type ClockReading, readClock } from '../cells/clock-reading.ts';
 import type { AcceptedSubmission } from '../domain/submission.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -25,10 +26,11 @@ export function newlySent(clock: Clock): Aged & Pick<AcceptedSubmission, 'submit
 /**
  * Returns a pending response as old as it is now, for whoever is about to poll it.
  *
- * The time since the last poll counts only as far as that asked to wait. So it is no older than a process makes it whose
- * clock nobody sets, whatever the clocks say of the processes that have polled it; a time in which nobody did is left out.
+ * The process that polled it last knows how long ago that was, by monotonic time. Where another one did, a poll that is
+ * later than it can be adds only the time after which it was due: a clock was set, or nobody was at work.
  *
  * @param roundMs - How much later than it is due a poll may be, ms.
+ * @param own - When this process has polled it; undefined if it has not.
  */
 export function grownOlder<Pending extends Aged>(
   pending: Pending,
@@ -36,14 +38,21 @@ export function grownOlder<Pending extends Aged>(
     clock,
     capMs,
     roundMs,
-  }: { readonly clock: Clock; readonly capMs: number; readonly roundMs: number },
+    own,
+  }: {
+    readonly clock: Clock;
+    readonly capMs: number;
+    readonly roundMs: number;
+    readonly own?: ClockReading | undefined;
+  },
 ): Pending {
-  const nowMs = clock.now();
+  const { wallMs, monotonicMs } = readClock(clock);
   const dueMs = pollDelayMs(pending, { capMs });
-  const passedMs = nowMs - pending.polledAtMs;
-  const isCredible = passedMs >= 0 && passedMs < dueMs + roundMs;
+  const isOwn = own?.wallMs === pending.polledAtMs;
+  const passedMs = isOwn ? monotonicMs - own.monotonicMs : wallMs - pending.polledAtMs;
+  const isCredible = isOwn || (passedMs >= 0 && passedMs < dueMs + roundMs);
   const ageMs = pending.ageMs + (isCredible ? passedMs : dueMs);
-  return { ...pending, polledAtMs: nowMs, ageMs };
+  return { ...pending, polledAtMs: wallMs, ageMs };
 }
 
 /**

@@ -50,6 +50,9 @@ export type TaskSettlement =
 
 const ACKNOWLEDGE: TaskSettlement = { kind: 'acknowledge' };
 
+/** How late a poll may be, ms: tasks wait in their queue, and nobody sets the clocks. What is later follows a pause. */
+const LATE_POLL_MS = 3_600_000;
+
 /** A function has one cell, and others wait at the same time: each of them asks less and less often. */
 const STAGE_WAIT: BudgetWait = {
   pollMs: (waitedMs) =>
@@ -107,7 +110,7 @@ export async function processTask(
   const budget = openCallBudget(group, worker, observe);
   // Others are spared the question whether a call of theirs waits in a batch.
   const batches = mayHaveBatches(group.header) ? worker.batches : undefined;
-  const about = { benchmark, budget, batches, openBreakers };
+  const about = { benchmark, budget, batches, openBreakers, latePollMs: LATE_POLL_MS };
   const cellWorker = { ...worker, ...about, observe, isGroupActive };
   const settlement = await executeCell(delivery, cellWorker);
   // Once more: another cell may have read the breakers just before this one wrote its own.

@@ -16,6 +16,7 @@ import type { Random } from '../ports/random.ts';
 import type { ResponseCache } from '../ports/response-cache.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
+import type { ClockReading } from './clock-reading.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import type { WorkerObserver } from './worker-events.ts';
 
@@ -40,6 +41,10 @@ interface ModelAccess {
   readonly callNotes?: CallNotes | undefined;
   /** What this process knows of the lanes' servers. */
   readonly laneHealth: LaneHealth;
+  /** When this process has polled responses in the background, by call id. @default it keeps no note of it */
+  readonly polls?: Map<string, ClockReading>;
+  /** How much later than it is due another process may have polled one, ms. @default a few seconds: clocks are set */
+  readonly latePollMs?: number;
 }
 
 /** What bounds the work on a delivery. */

@@ -430,6 +430,7 @@ function cellWorkerOf(
     ...{ solvers, scorers, patterns: giveUpEndlessPatterns(patterns) },
     clientFor,
     governor,
+    polls: new Map(),
     ...ofLoop,
   };
 }
