@@ -73,6 +73,9 @@ const documents = mistakes((input) => {
 })`
   b.json: [1] => b.json: the document: expected a table, received [1]
   b.json: {\n  "questions": "q.jsonl",\n} => b.json: expected JSON (line 3, column 1: Expected double-quoted property name; no comma stands after the last entry)
+  b.json: {"configs": [{"name": "a"}\n  {"name": "b"}]} => b.json: expected JSON (line 2, column 3: Expected ',' or ']' after array element; a comma stands between two entries)
+  b.json: { => b.json: expected JSON (column 2: Expected property name or '}')
+  b.json: {"questions": "q.jsonl => b.json: expected JSON (column 23: Unterminated string)
   b.json: questions = "q.jsonl" => b.json: expected JSON, received TOML; give it a name that ends in .toml
   b.yaml: providers:\n  - openai:gpt-4o => b.yaml: expected TOML, received YAML; write it as TOML: key = value, and [[configs]] above the keys of each config
   q.jsonl: {"id": "q1", "question": "1 + 1?"} => q.jsonl: expected TOML, received a file of questions; name it in a spec: questions = "..."
@@ -358,6 +361,7 @@ const inFaults = mistakes((faults) => {
 
 const inQuestions = mistakes((rows) => given({ rows: `${rows}\n` }))`
   [\n{"id": "q1", "question": "1?"},\n] => <rows>: expected a JSON array (line 3, column 1: Unexpected token ']'; no comma stands after the last entry)
+  [\n{"id": "q1", "question": "1?"}\n{"id": "q2", "question": "2?"}\n] => <rows>: expected a JSON array (line 3, column 1: Expected ',' or ']' after array element; a comma stands between two entries)
   => <rows>: expected at least one question, received none
   [] => <rows>: expected at least one question, received none
   {"id": "q1", "question": "1?", "attachments": ["a.png"]} => <rows>:1: attachments[0]: expected an image as a data URL (data:image/png;base64,...) …, received "a.png"

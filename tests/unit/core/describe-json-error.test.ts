@@ -16,12 +16,15 @@ describe('describeJsonError', () => {
     ['', 'column 1: Unexpected end of JSON input'],
     ['{"a": tru', 'column 10: Unexpected end of JSON input'],
     ['{"a": trux}', "column 10: Unexpected token 'x'"],
-    ['{"a": 1 "b"}', "column 9: Expected ',' or '}' after property value"],
+    [
+      '{"a": 1 "b"}',
+      "column 9: Expected ',' or '}' after property value; a comma stands between two entries",
+    ],
     [
       '{a: 1}',
       "column 2: Expected property name or '}'; names stand between double quotation marks",
     ],
-    ['"abc', 'column 5: Unterminated string; a line break within a text is written as \\n'],
+    ['"abc', 'column 5: Unterminated string'],
     ['[1]]', 'column 4: Unexpected non-whitespace character after JSON'],
     ['[\n1,\n]\n', "line 3, column 1: Unexpected token ']'; no comma stands after the last entry"],
     ['[\n{"a": 1},\n{"a": oops}\n]', "line 3, column 7: Unexpected token 'o'"],

@@ -11,12 +11,17 @@ export type RowJson =
   | { readonly value: unknown; readonly error?: never }
   | { readonly value?: never; readonly error: string };
 
-/** Parses JSON that users wrote. A whole number with more digits than JavaScript keeps becomes a text of all its digits. */
-export function parseRowJson(text: string): RowJson {
+/**
+ * Parses JSON that users wrote. A whole number with more digits than JavaScript keeps becomes a text of all its digits.
+ *
+ * @param isQuestion - Whether the text is a line of a file that has a question on each.
+ */
+export function parseRowJson(text: string, isQuestion = false): RowJson {
   try {
     return { value: LONG_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text) };
   } catch (error) {
-    return { error: error instanceof RangeError ? TOO_DEEP : describeJsonError(error, text) };
+    if (error instanceof RangeError) return { error: TOO_DEEP };
+    return { error: describeJsonError(error, text, isQuestion) };
   }
 }
 

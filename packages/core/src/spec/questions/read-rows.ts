@@ -90,7 +90,7 @@ async function* readJsonRows(path: string, reader: SourceReader): AsyncIterable<
 }
 
 function parseLine(text: string): Omit<FileRow, 'where'> {
-  const { value, error } = parseRowJson(text);
+  const { value, error } = parseRowJson(text, true);
   if (error === undefined) return checkRow(value);
   return { problem: `expected JSON (${error}), received ${showValue(text)}` };
 }
