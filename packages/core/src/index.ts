@@ -269,6 +269,7 @@ export { LaneHealth } from './lanes/lane-health.ts';
 export { rateOf, stateAt } from './lanes/lane-policy.ts';
 export { limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
+export { checkBudget } from './plan/check-budget.ts';
 export { dispatchTasks } from './plan/dispatch-tasks.ts';
 export { openBudget } from './plan/open-budget.ts';
 export {
@@ -366,7 +367,6 @@ export { type ExportedRun, readRun } from './publish/read-run.ts';
 export type { RecordedBody } from './publish/row-check.ts';
 export { type Verification, verifyGroup } from './publish/verify-group.ts';
 export { budgetEvent } from './reconcile/budget-events.ts';
-export { checkBudget } from './reconcile/check-budget.ts';
 export { areManyFailed, type GroupEvent } from './reconcile/describe-event.ts';
 export { type HalfOpenings, halfOpenWaitMs, readHalfOpenings } from './reconcile/half-openings.ts';
 export { recordEvent, sendNotification } from './reconcile/notifications.ts';
