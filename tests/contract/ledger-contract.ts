@@ -2,6 +2,7 @@ import {
   asDuplicate,
   type CellKey,
   type CellRecord,
+  type CellResult,
   type DiscardedCall,
   type Ledger,
   limits,
@@ -1092,6 +1093,7 @@ function describeGenerations(openLedger: OpenLedger): void {
           run: key.run,
           config: key.config,
           counts: { scored: 1, unparsed: 0, ungraded: 0, failed: 0 },
+          toGrade: 0,
           correct: 1,
           costUsd: 0.5,
           wasteUsd: 0,
@@ -1177,6 +1179,52 @@ function describeReading(openLedger: OpenLedger): void {
       expect((await store.ledger.readCells(key.run, key.config, [])).size).toBe(0);
     });
 
+    it('counts the grade of an answer in place of its wait for a judge', async () => {
+      await using store = await openLedger(new FakeClock());
+      const grade = { ...key, config: `${key.config}@1` };
+      const waiting = aFailedResult({ outcome: 'ungraded', reason: 'awaiting-judge', error: null });
+      const judged = aCellResult({ calls: [aCall({ purpose: 'grading', costUsd: 0.5 })] });
+      const count = async () => await store.other.readTallies(key.run);
+
+      await store.ledger.claimCell(key, 0, 'ann');
+      await store.ledger.completeCell(key, 'ann', waiting, []);
+      const before = await count();
+      await store.ledger.claimCell(grade, 0, 'ann');
+      await store.ledger.completeCell(grade, 'ann', judged, []);
+
+      expect(before).toMatchObject([
+        { config: key.config, counts: { ungraded: 1 }, toGrade: 1, correct: 0 },
+      ]);
+      expect(await count()).toMatchObject([
+        {
+          config: key.config,
+          counts: { scored: 1, ungraded: 0, failed: 0 },
+          toGrade: 0,
+          correct: 1,
+          overheadUsd: 0.5,
+        },
+      ]);
+    });
+
+    it('counts an answer as ungraded whose judge has failed, until that is asked again', async () => {
+      await using store = await openLedger(new FakeClock());
+      const grade = { ...key, config: `${key.config}@1` };
+      const waiting = aFailedResult({ outcome: 'ungraded', reason: 'awaiting-judge', error: null });
+      const complete = async (cell: CellKey, result: CellResult, generation = 0) => {
+        await store.ledger.claimCell(cell, generation, 'ann');
+        await store.ledger.completeCell(cell, 'ann', result, []);
+      };
+
+      await complete(key, waiting);
+      await complete(grade, aFailedResult({ calls: [] }));
+      const failed = await store.other.readTallies(key.run);
+      await store.ledger.claimCell(grade, 1, 'ann');
+      const reopened = await store.other.readTallies(key.run);
+
+      expect(failed).toMatchObject([{ counts: { ungraded: 1, failed: 0 }, toGrade: 0 }]);
+      expect(reopened).toMatchObject([{ counts: { ungraded: 1, failed: 0 }, toGrade: 1 }]);
+    });
+
     it('counts results by run and config', async () => {
       await using store = await openLedger(new FakeClock());
       const results = [
@@ -1205,6 +1253,7 @@ function describeReading(openLedger: OpenLedger): void {
           run: key.run,
           config: 'direct',
           counts: { scored: 2, unparsed: 1, ungraded: 1, failed: 1 },
+          toGrade: 0,
           correct: 1,
           costUsd: 1,
           wasteUsd: 0,
@@ -1216,6 +1265,7 @@ function describeReading(openLedger: OpenLedger): void {
           run: key.run,
           config: 'other',
           counts: { scored: 1, unparsed: 0, ungraded: 0, failed: 0 },
+          toGrade: 0,
           correct: 1,
           costUsd: 0,
           wasteUsd: 0,
@@ -1233,6 +1283,7 @@ function describeTallyRepair(openLedger: OpenLedger): void {
   describe('repairing a tally', () => {
     const repaired = aTally({
       counts: { scored: 7, unparsed: 1, ungraded: 2, failed: 3 },
+      toGrade: 0,
       correct: 6,
       costUsd: 0.75,
       wasteUsd: 0.25,

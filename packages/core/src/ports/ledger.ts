@@ -145,7 +145,8 @@ export interface Ledger {
     submission: Submission,
   ): Promise<boolean>;
   /**
-   * Writes the result of a cell exactly once, if `owner` holds the lease. No tally counts an imported result that was
+   * Writes the result of a cell exactly once, if `owner` holds the lease. A grade is counted in the tally of the config
+   * whose answer it grades, in place of that answer's count as ungraded. No tally counts an imported result that was
    * not attempted, and the record of a result without a known number of attempts has 0.
    */
   completeCell(
