@@ -1,0 +1,172 @@
+import { readFile } from 'node:fs/promises';
+import type { CellRow, Summary } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { readCellRows } from '../support/cell-rows.ts';
+import { aCompletion, type HttpServer, sendJson, startHttpServer } from '../support/http-server.ts';
+import { callThrice, groupOf } from '../support/run-thrice.ts';
+import { smallBenchmark } from '../support/small-benchmark.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+
+const QUESTION_COUNT = 12;
+
+/** Answers every question, and as the model `judge` says of an answer what it is told to, the first time and later. */
+async function startModels(verdictOf: (asked: number) => string): Promise<HttpServer> {
+  const asked = new Map<string, number>();
+  return await startHttpServer((response, { body }) => {
+    const model = modelOf(body);
+    const isJudge = model === 'judge';
+    const question = /What is (\d+)/.exec(JSON.stringify(body))?.[1] ?? '';
+    if (isJudge) asked.set(question, (asked.get(question) ?? 0) + 1);
+    const content = isJudge ? verdictOf(asked.get(question) ?? 0) : 'It is 42';
+    const usage = { prompt_tokens: 100, completion_tokens: 10 };
+    sendJson(response, aCompletion({ content }, { model, usage }));
+  });
+}
+
+function modelOf(body: unknown): string {
+  return String((body as { readonly model?: unknown } | undefined)?.model);
+}
+
+class JudgedFolder implements AsyncDisposable {
+  readonly #server: HttpServer;
+  readonly #folder: TemporaryFolder;
+  group = '';
+
+  constructor(server: HttpServer, folder: TemporaryFolder) {
+    this.#server = server;
+    this.#folder = folder;
+  }
+
+  async thrice(
+    ...parameters: readonly string[]
+  ): Promise<{ readonly exitCode: number | null; readonly stderr: string }> {
+    const { exitCode, stdout, stderr } = await callThrice(parameters, { cwd: this.#folder.path });
+    if (parameters[0] === 'run') this.group = groupOf({ stdout });
+    return { exitCode, stderr };
+  }
+
+  asked(model: string): number {
+    return this.#server.requests.filter(({ body }) => modelOf(body) === model).length;
+  }
+
+  async rows(): Promise<readonly CellRow[]> {
+    return await readCellRows(this.#folder.resolve('.thrice'), this.group, 'a');
+  }
+
+  async replicate(): Promise<Summary['configs'][number]['replicates'][number] | undefined> {
+    const path = this.#folder.resolve('.thrice', 'runs', this.group, 'summary.json');
+    const { configs } = JSON.parse(await readFile(path, 'utf8')) as Summary;
+    return configs[0]?.replicates[0];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+    await this.#folder[Symbol.asyncDispose]();
+  }
+}
+
+/** A folder with a benchmark of one config, which is graded by `includes`, and a spec in which a judge grades it. */
+async function openFolder(
+  verdictOf: (asked: number) => string = () => 'correct: yes',
+): Promise<JudgedFolder> {
+  const server = await startModels(verdictOf);
+  const more = [
+    ...['[prices."lab/a"]', 'input = 1.0', 'output = 1.0'],
+    ...['[prices."lab/judge"]', 'input = 10.0', 'output = 10.0'],
+    ...['[scorers.quality]', 'kind = "judge"', 'model = "lab/judge"'],
+  ].join('\n');
+  const files = smallBenchmark({ url: server.url, questionCount: QUESTION_COUNT, more });
+  const judged = files['benchmark.toml'].replace('scorer = "includes"', 'scorer = "quality"');
+  return new JudgedFolder(server, await temporaryFolder({ ...files, 'judged.toml': judged }));
+}
+
+describe('thrice judge', () => {
+  it('judges the answers of a finished group, and back again for nothing', async () => {
+    await using folder = await openFolder();
+    await folder.thrice('run', 'benchmark.toml');
+
+    const judged = await folder.thrice('judge', folder.group, '--scorer', 'quality');
+    const afterJudging = await folder.replicate();
+    const back = await folder.thrice('rescore', folder.group, '--spec', 'benchmark.toml');
+    const again = await folder.thrice('judge', folder.group, '--scorer', 'quality');
+    const verified = await folder.thrice('verify', folder.group);
+
+    expect([judged, back, again, verified].map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+    expect([folder.asked('a'), folder.asked('judge')]).toEqual([QUESTION_COUNT, QUESTION_COUNT]);
+    expect(afterJudging).toMatchObject({ scored: QUESTION_COUNT, score: 1 });
+    // 110 tokens at 10 USD a million.
+    expect(afterJudging?.overheadUsd).toBeCloseTo(QUESTION_COUNT * 0.0011, 9);
+  });
+
+  it('keeps what earlier judges were paid in the rows of a grading that asks none', async () => {
+    await using folder = await openFolder();
+    await folder.thrice('run', 'judged.toml');
+
+    await folder.thrice('rescore', folder.group, '--spec', 'benchmark.toml');
+
+    const rows = await folder.rows();
+    expect(rows.map(({ grading, calls }) => [grading.scorer, calls.length])).toEqual(
+      rows.map(() => ['includes', 2]),
+    );
+    expect((await folder.replicate())?.overheadUsd).toBeCloseTo(QUESTION_COUNT * 0.0011, 9);
+    expect((await folder.thrice('verify', folder.group)).exitCode).toBe(0);
+  });
+
+  it('asks another judge, or more of them, in the next grading', async () => {
+    await using folder = await openFolder((asked) => `correct: ${asked < 3 ? 'no' : 'yes'}`);
+    await folder.thrice('run', 'judged.toml');
+    const first = await folder.replicate();
+
+    const { exitCode } = await folder.thrice('judge', folder.group, '--replicates', '3');
+
+    expect(exitCode).toBe(0);
+    expect(first?.score).toBe(0);
+    // The second verdict on each answer is no, the third and fourth are yes.
+    expect(await folder.replicate()).toMatchObject({ scored: QUESTION_COUNT, score: 1 });
+    expect([folder.asked('a'), folder.asked('judge')]).toEqual([
+      QUESTION_COUNT,
+      4 * QUESTION_COUNT,
+    ]);
+  });
+
+  it('leaves what a rescore cannot grade without a judge ungraded, and says what judges it', async () => {
+    await using folder = await openFolder();
+    await folder.thrice('run', 'benchmark.toml');
+
+    const { exitCode, stderr } = await folder.thrice(
+      'rescore',
+      folder.group,
+      '--spec',
+      'judged.toml',
+    );
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`${QUESTION_COUNT} x awaiting-judge`);
+    expect(stderr).toContain(`judge ${folder.group}`);
+    expect(folder.asked('judge')).toBe(0);
+    expect((await folder.rows()).map(({ outcome, output }) => [outcome, output])).toEqual(
+      Array.from({ length: QUESTION_COUNT }, () => ['ungraded', 'It is 42']),
+    );
+    expect((await folder.thrice('judge', folder.group)).exitCode).toBe(0);
+    expect((await folder.replicate())?.scored).toBe(QUESTION_COUNT);
+  });
+
+  it.each([
+    [['judge', 'GROUP'], 'expected a scorer that asks a judge, received "includes"'],
+    [['judge', 'GROUP', '--scorer', 'qualty'], 'received "qualty"; did you mean "quality"?'],
+    [['judge', 'GROUP', '--model', 'nowhere/m'], 'unknown lane "nowhere"'],
+    [['judge', 'GROUP', '--scorer', 'quality', '--configs', 'b'], 'unknown config "b"'],
+  ])('refuses %j, and changes nothing', async (parameters, message) => {
+    await using folder = await openFolder();
+    await folder.thrice('run', 'benchmark.toml');
+
+    const { exitCode, stderr } = await folder.thrice(
+      ...parameters.map((parameter) => (parameter === 'GROUP' ? folder.group : parameter)),
+    );
+
+    expect(exitCode).toBe(64);
+    expect(stderr).toContain(message);
+    expect(folder.asked('judge')).toBe(0);
+    expect((await folder.thrice('verify', folder.group)).exitCode).toBe(0);
+  });
+});
