@@ -18,6 +18,7 @@ export interface Crash {
 
 const ledgerWrites: ReadonlySet<PropertyKey> = new Set<keyof Ledger>([
   'createGroup',
+  'replaceHeader',
   'markPlanned',
   'setGroupState',
   'claimCell',

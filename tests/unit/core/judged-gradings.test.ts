@@ -1,0 +1,203 @@
+import {
+  addGrading,
+  type CellRow,
+  finalizeGroup,
+  type LoadedGroup,
+  loadGroup,
+  type RowStores,
+  rerunCells,
+  rescoreGroup,
+  type ScorerSpec,
+  type SpecScorers,
+  verifyGroup,
+  withCurrentGrading,
+} from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { judgesOf } from '../../../packages/core/src/domain/config-models.ts';
+import { readRows } from '../../../packages/core/src/results/read-rows.ts';
+import { scorerRegistry } from '../../../packages/core/src/scorers/registry.ts';
+import { aBenchmark, aGroupHeader, aQuestion } from '../../support/builders.ts';
+import { crashingStores } from '../../support/crashing-stores.ts';
+import { FakeEngine } from '../../support/fake-engine.ts';
+import type { FakeAnswer } from '../../support/fake-model-client.ts';
+import { aVerdict, isToJudge, judgeScorer, says } from '../../support/judged-benchmark.ts';
+
+const questions = ['q1', 'q2', 'q3'].map((id) => aQuestion({ id }));
+const origin = { commandLine: ['judge', 'demo'], toolVersion: '0.1.0' };
+const exact: ScorerSpec = { kind: 'exact' };
+/** Every answer is right, and every judge finds it wrong. */
+const answer: FakeAnswer = (request) => ({
+  ...says(isToJudge(request) ? aVerdict(false) : '42'),
+  servedModel: request.model,
+});
+
+function scoredBy(scorer: ScorerSpec): SpecScorers {
+  return { specSha256: 'd'.repeat(64), scorers: new Map([['direct', scorer]]) };
+}
+
+/** A finished group that `exact` has graded, with a lane for judges. */
+class FinishedGroup {
+  engine = new FakeEngine({ benchmark: aBenchmark(), answer });
+  group!: LoadedGroup;
+
+  static async open(): Promise<FinishedGroup> {
+    const finished = new FinishedGroup();
+    const { engine } = finished;
+    const { spec } = aGroupHeader();
+    const base_url = 'http://127.0.0.1:1800/v1';
+    const lanes = { lab: { base_url }, court: { base_url } };
+    const header = await engine.plan(questions, { draft: { spec: { ...spec, lanes } } });
+    await engine.workAll();
+    finished.group = loadGroup({ header, state: 'active', isPlanned: true });
+    await finalizeGroup(finished.group, engine);
+    return finished;
+  }
+
+  /** Has the answers graded by a scorer; its judges are not asked. */
+  async rescore(scorer: ScorerSpec): Promise<void> {
+    const { header } = await rescoreGroup(this.group, scoredBy(scorer), origin, this.engine);
+    this.group = loadGroup({ ...this.group, header });
+    await finalizeGroup(this.group, this.engine);
+  }
+
+  /** Has the judges of the current grading asked. Returns how many verdicts were bought. */
+  async judge(): Promise<number> {
+    const { header, benchmark } = this.group;
+    const current = await withCurrentGrading(header, benchmark, this.engine.blobs);
+    const working = new FakeEngine({ benchmark: current, stores: this.engine, answer });
+    const judges = current.configs.flatMap(({ gradedBy }) => gradedBy ?? []);
+    await rerunCells(header, header.runs, judges, working);
+    await working.workAll();
+    await finalizeGroup(this.group, this.engine);
+    return working.models.requests.length;
+  }
+
+  async rows(stores: RowStores = this.engine): Promise<readonly CellRow[]> {
+    const { header, benchmark } = this.group;
+    const { configs } = await withCurrentGrading(header, benchmark, this.engine.blobs);
+    const rows: CellRow[] = [];
+    for (const run of header.runs)
+      for (const config of configs)
+        for await (const row of readRows(header, run, config, stores)) rows.push(row);
+    return rows;
+  }
+
+  async scores(): Promise<readonly (number | null)[]> {
+    return (await this.rows()).map(({ score }) => score);
+  }
+
+  async mismatches(): Promise<readonly string[]> {
+    const { header, benchmark } = this.group;
+    return (await verifyGroup(header, benchmark, this.engine)).mismatches;
+  }
+}
+
+describe('a grading with a judge', () => {
+  it('adds the judge to the plan, and asks nobody', async () => {
+    const finished = await FinishedGroup.open();
+
+    await finished.rescore(judgeScorer);
+
+    const { header } = finished.group;
+    expect(judgesOf(header)).toEqual([{ config: 'direct', grading: 2, scorer: judgeScorer }]);
+    expect(header.edits.map(({ commandLine, changes }) => ({ commandLine, changes }))).toEqual([
+      {
+        commandLine: origin.commandLine,
+        changes: [{ key: 'configs.direct.scorer', was: null, is: 'court/judge' }],
+      },
+    ]);
+    expect((await finished.engine.ledger.readGroup(header.group))?.isPlanned).toBe(true);
+    expect((await finished.rows()).map(({ reason }) => reason)).toEqual(
+      questions.map(() => 'awaiting-judge'),
+    );
+    expect(await finished.mismatches()).toEqual([]);
+  });
+
+  it('is followed by others and back for nothing, and verifies at each step', async () => {
+    const finished = await FinishedGroup.open();
+    const bought: number[] = [];
+    const seen: unknown[] = [];
+    const look = async () => seen.push([await finished.scores(), await finished.mismatches()]);
+
+    await finished.rescore(judgeScorer);
+    bought.push(await finished.judge());
+    await look();
+    await finished.rescore(exact);
+    bought.push(await finished.judge());
+    await look();
+    await finished.rescore(judgeScorer);
+    bought.push(await finished.judge());
+    await look();
+
+    expect(bought).toEqual([3, 0, 0]);
+    expect(seen).toEqual([
+      [[0, 0, 0], []],
+      [[1, 1, 1], []],
+      [[0, 0, 0], []],
+    ]);
+  });
+
+  it('asks again for another prompt alone', async () => {
+    const finished = await FinishedGroup.open();
+    await finished.rescore(judgeScorer);
+    await finished.judge();
+
+    await finished.rescore({ ...judgeScorer, prompt: 'Is {{answer}} right? {{target}}' });
+
+    expect(await finished.judge()).toBe(3);
+    expect(judgesOf(finished.group.header).map(({ grading }) => grading)).toEqual([2, 3]);
+    expect((await finished.rows()).map(({ calls }) => calls.map(({ grading }) => grading))).toEqual(
+      questions.map(() => [undefined, 2, 3]),
+    );
+    expect(await finished.mismatches()).toEqual([]);
+  });
+
+  it('reads the recorded verdicts again where another release reads them otherwise', async () => {
+    const finished = await FinishedGroup.open();
+    await finished.rescore(judgeScorer);
+    await finished.judge();
+    const judge = scorerRegistry.get('judge');
+    if (judge?.reads !== 'verdicts') throw new Error('expected the scorer');
+    // A later version that reads every verdict as its opposite.
+    const next: typeof judge.next = (judged) => {
+      const move = judge.next(judged);
+      if (move.kind === 'ask') return move;
+      return { ...move, grade: { ...move.grade, score: 1 - (move.grade.score ?? 0) } };
+    };
+    const scorers = new Map([...scorerRegistry, ['judge', { ...judge, version: 99, next }]]);
+    const { ledger, blobs, clock, patterns } = finished.engine;
+    const later = { ledger, blobs, clock, patterns, scorers };
+
+    await addGrading(finished.group, undefined, later);
+
+    expect((await finished.rows(later)).map(({ score, grading }) => [score, grading])).toEqual(
+      questions.map(() => [1, { number: 3, scorer: 'judge', version: 99, judges: 2 }]),
+    );
+    expect(await finished.judge()).toBe(0);
+  });
+
+  it('is added whole by a repeat, wherever a crash comes', async () => {
+    for (let afterWrites = 0; afterWrites < 30; afterWrites += 1) {
+      const finished = await FinishedGroup.open();
+      const { engine, group } = finished;
+      const { clock, patterns } = engine;
+      const crash = { afterWrites, isLastWriteStored: afterWrites % 2 === 0 };
+      const dying = { ...crashingStores(engine, crash), clock, patterns };
+      const isOver = await rescoreGroup(group, scoredBy(judgeScorer), origin, dying).then(
+        () => true,
+        () => false,
+      );
+
+      const record = await engine.ledger.readGroup(group.header.group);
+      finished.group = loadGroup({ ...group, ...record });
+      await finished.rescore(judgeScorer);
+
+      expect(judgesOf(finished.group.header)).toHaveLength(1);
+      expect(finished.group.header.edits).toHaveLength(1);
+      expect(await finished.judge()).toBe(3);
+      expect(await finished.mismatches()).toEqual([]);
+      if (isOver) return;
+    }
+    throw new Error('expected a rescore with fewer writes');
+  });
+});
