@@ -181,6 +181,8 @@ export {
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema } from './domain/cell-task.ts';
 export {
+  lanesOfGroup,
+  lastGradeConfigOf,
   modelsOfConfig,
   namedModelsOf,
   type PlannedModels,

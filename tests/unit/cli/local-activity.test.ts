@@ -14,6 +14,7 @@ const config: ConfigStatus = {
   ungraded: 0,
   failed: 0,
   notAttempted: 0,
+  toGrade: 0,
   correct: 2,
   costUsd: null,
   wasteUsd: null,

@@ -14,6 +14,7 @@ const config: ConfigStatus = {
   ungraded: 0,
   failed: 0,
   notAttempted: 291,
+  toGrade: 0,
   correct: 6,
   costUsd: 0.5,
   wasteUsd: null,

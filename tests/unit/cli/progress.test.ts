@@ -21,6 +21,7 @@ function aConfigStatus(parts: Partial<ConfigStatus> = {}): ConfigStatus {
     ungraded: 0,
     failed: 0,
     notAttempted: 4,
+    toGrade: 0,
     correct: 0,
     costUsd: 0,
     wasteUsd: null,

@@ -8,7 +8,14 @@ import { FakeStage } from '../../support/fake-stage.ts';
 const HOUR_MS = 3_600_000;
 
 function aConfig(config: string, notAttempted: number): ConfigStatus {
-  const counts = { scored: 4 - notAttempted, unparsed: 0, ungraded: 0, failed: 0, notAttempted };
+  const counts = {
+    scored: 4 - notAttempted,
+    unparsed: 0,
+    ungraded: 0,
+    failed: 0,
+    notAttempted,
+    toGrade: 0,
+  };
   return {
     config,
     cells: 4,

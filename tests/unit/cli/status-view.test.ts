@@ -22,6 +22,7 @@ const status: GroupStatus = {
       ungraded: 0,
       failed: 1,
       notAttempted: 1,
+      toGrade: 0,
       correct: 1,
       costUsd: null,
       wasteUsd: null,

@@ -6,7 +6,7 @@ import type { GroupStatus } from '../engine/group-status.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { LiveBlock } from '../render/live-block.ts';
 import { RateMeter } from '../render/rate-meter.ts';
-import { renderStatus } from '../render/status-view.ts';
+import { finishedCount, renderStatus } from '../render/status-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -65,7 +65,7 @@ async function watch({
   let lastShown: string | undefined;
   let status = await readStatus();
   while (isOngoing(status) && !signal.aborted) {
-    meter.add(clock.monotonicMs(), status.done);
+    meter.add(clock.monotonicMs(), finishedCount(status));
     // A log gets changes only; a terminal is also redrawn as rate and ETA change.
     const current = JSON.stringify(status);
     if (terminal.isInteractive || current !== lastShown) {

@@ -6,10 +6,11 @@ import {
   modelsOfConfig,
   toOpenBreakers,
 } from '@thrice/core';
+import { cellsLeft } from './count-left.ts';
 import type { GroupCounts } from './engine.ts';
 
 /**
- * Whether open breakers halt every config that has cells left.
+ * Whether open breakers halt every config that has cells left, to answer or to grade.
  *
  * @param accounts - Accounts whose caps count as well. @default none
  */
@@ -20,7 +21,7 @@ export function areAllBlocked(
   const open = toOpenBreakers(openBreakers);
   const hasNoBudget = (config: string) =>
     isAtBudget(accounts, modelsOfConfig(header, config).map(laneOf));
-  return configs
-    .filter(({ notAttempted }) => notAttempted > 0)
-    .every(({ config }) => hasNoBudget(config) || haltingBreakers(header, config, open).length > 0);
+  return cellsLeft({ header, configs }).every(
+    ({ config }) => hasNoBudget(config) || haltingBreakers(header, config, open).length > 0,
+  );
 }

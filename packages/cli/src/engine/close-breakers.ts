@@ -3,7 +3,7 @@ import {
   type GroupHeader,
   type Ledger,
   laneOf,
-  namedModelsOf,
+  lanesOfGroup,
   type OpenBreaker,
 } from '@thrice/core';
 
@@ -25,8 +25,7 @@ export async function chooseBreakers(
   { ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock },
   { configs, awaitsResets = header.waitForQuota }: BreakerChoice = {},
 ): Promise<{ readonly breakers: readonly OpenBreaker[]; readonly lanes: ReadonlySet<string> }> {
-  const chosen = header.spec.configs.filter(({ name }) => configs?.includes(name) ?? true);
-  const lanes = new Set(chosen.flatMap(namedModelsOf).map(laneOf));
+  const lanes = lanesOfGroup(header, configs);
   const nowIso = clock.toIso(clock.now());
   const breakers = (await ledger.listOpenBreakers())
     .filter(({ resetAt }) => !(awaitsResets && resetAt !== null && resetAt > nowIso))

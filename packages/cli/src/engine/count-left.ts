@@ -1,8 +1,28 @@
-import { laneOf, modelsOfConfig } from '@thrice/core';
+import { laneOf, lastGradeConfigOf, modelsOfConfig } from '@thrice/core';
 import type { GroupCounts } from './engine.ts';
 import { sum } from './sum.ts';
 
-/** Counts the cells without a result, by the lane that has their tasks: that of the first model of their config. Lanes without any are left out. */
+/** Cells of a config that are left to do. */
+interface CellsLeft {
+  readonly config: string;
+  readonly left: number;
+}
+
+/** The configs that have cells left to do, with how many: those without an answer, and those that grade one. */
+export function cellsLeft({
+  header,
+  configs,
+}: Pick<GroupCounts, 'header' | 'configs'>): readonly CellsLeft[] {
+  return configs
+    .flatMap(({ config, notAttempted, toGrade }): readonly CellsLeft[] => {
+      const grading = lastGradeConfigOf(header, config);
+      const answers = { config, left: notAttempted };
+      return grading === undefined ? [answers] : [answers, { config: grading, left: toGrade }];
+    })
+    .filter(({ left }) => left > 0);
+}
+
+/** Counts the cells that are left to do, by the lane that has their tasks: that of the first model of their config. Lanes without any are left out. */
 export function countLeft({ header, configs }: Pick<GroupCounts, 'header' | 'configs'>): readonly {
   readonly lane: string;
   readonly left: number;
@@ -13,7 +33,6 @@ export function countLeft({ header, configs }: Pick<GroupCounts, 'header' | 'con
     const [model = ''] = modelsOfConfig(header, name);
     return laneOf(model);
   };
-  return [...Map.groupBy(configs, ({ config }) => laneOfConfig(config))]
-    .map(([lane, own]) => ({ lane, left: sum(own.map(({ notAttempted }) => notAttempted)) }))
-    .filter(({ left }) => left > 0);
+  const byLane = Map.groupBy(cellsLeft({ header, configs }), ({ config }) => laneOfConfig(config));
+  return [...byLane].map(([lane, own]) => ({ lane, left: sum(own.map(({ left }) => left)) }));
 }

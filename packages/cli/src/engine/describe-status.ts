@@ -3,8 +3,8 @@ import {
   type GroupRecord,
   type Ledger,
   laneOf,
+  lanesOfGroup,
   modelsOfConfig,
-  namedModelsOf,
   pricesOf,
   raiseCommand,
   type Tally,
@@ -19,7 +19,7 @@ export async function describeStatus(
   engine: Pick<Engine, 'ledger' | 'readActivity' | 'flag'>,
 ): Promise<GroupStatus> {
   const configs = await countConfigs(header, engine);
-  const ownLanes = new Set(header.spec.configs.flatMap(namedModelsOf).map(laneOf));
+  const ownLanes = lanesOfGroup(header);
   const openBreakers = (await engine.ledger.listOpenBreakers()).filter(({ breakerKey }) =>
     ownLanes.has(laneOf(breakerKey)),
   );
@@ -110,6 +110,7 @@ function describeConfig(config: string, cells: number, tallies: readonly Tally[]
     cells,
     ...counts,
     notAttempted: cells - sum(Object.values(counts)),
+    toGrade: total((tally) => tally.toGrade),
     correct: total((tally) => tally.correct),
     costUsd: total((tally) => tally.costUsd),
     unpricedCalls: total((tally) => tally.unpricedCalls),

@@ -10,6 +10,8 @@ export interface ConfigStatus {
   readonly ungraded: number;
   readonly failed: number;
   readonly notAttempted: number;
+  /** What of the ungraded answers waits for a judge. */
+  readonly toGrade: number;
   readonly correct: number;
   /** Sum of the known costs, USD; null without any. Where calls have none, the cost is at least so much. */
   readonly costUsd: number | null;

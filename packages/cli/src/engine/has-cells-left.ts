@@ -1,10 +1,11 @@
 import type { GroupHeader, Ledger } from '@thrice/core';
+import { cellsLeft } from './count-left.ts';
 import { countConfigs } from './describe-status.ts';
 
-/** Whether a group has cells without a result. */
+/** Whether a group has cells without a result, or answers that wait for their judge. */
 export async function hasCellsLeft(
   header: GroupHeader,
   stores: { readonly ledger: Ledger },
 ): Promise<boolean> {
-  return (await countConfigs(header, stores)).some(({ notAttempted }) => notAttempted > 0);
+  return cellsLeft({ header, configs: await countConfigs(header, stores) }).length > 0;
 }

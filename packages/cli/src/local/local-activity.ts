@@ -11,7 +11,7 @@ import { accountOf, type LocalEngine, readUnrecorded } from '@thrice/local';
 import * as z from 'zod';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
 import { countBatches } from '../engine/count-batches.ts';
-import { countLeft } from '../engine/count-left.ts';
+import { cellsLeft, countLeft } from '../engine/count-left.ts';
 import type { Activity, GroupCounts } from '../engine/engine.ts';
 import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
 import { isPublished } from '../engine/is-published.ts';
@@ -40,8 +40,8 @@ export async function readLocalActivity(
   };
 }
 
-function stateAtWork({ configs }: GroupCounts): Activity['state'] {
-  return configs.every(({ notAttempted }) => notAttempted === 0) ? 'publishing' : 'running';
+function stateAtWork(counts: GroupCounts): Activity['state'] {
+  return cellsLeft(counts).length === 0 ? 'publishing' : 'running';
 }
 
 /** Derives the state of a group that no process works on. */

@@ -84,23 +84,27 @@ function describeFailed({ failed }: ConfigStatus): string {
 
 function countCells({ configs }: ProgressFigures): {
   readonly done: number;
+  /** What of them waits for a judge. */
+  readonly toGrade: number;
   readonly cells: number;
 } {
   const cells = sum(configs.map((config) => config.cells));
-  return { cells, done: cells - sum(configs.map(({ notAttempted }) => notAttempted)) };
+  const done = cells - sum(configs.map(({ notAttempted }) => notAttempted));
+  return { cells, done, toGrade: sum(configs.map((config) => config.toGrade)) };
 }
 
 /** The line of totals, without the retries where it would wrap: the configs show theirs. */
 function describeTotals(figures: ProgressFigures, columns = Number.POSITIVE_INFINITY): string {
   const { configs, perSecond, tookSeconds } = figures;
-  const { done, cells } = countCells(figures);
+  const { done, toGrade, cells } = countCells(figures);
   const speed = () => {
     if (tookSeconds !== undefined) return [];
-    if (done === cells) return ['publishing'];
+    if (done - toGrade === cells) return ['publishing'];
     return [`${(perSecond ?? 0).toFixed(1)}/s`, `ETA ${describeDuration(etaSeconds(figures))}`];
   };
   const took = tookSeconds === undefined ? '' : ` in ${describeDuration(tookSeconds)}`;
-  const first = [`${done}/${cells} cells${took}`, ...speed(), describeSpend(configs)];
+  const waiting = toGrade === 0 ? [] : [`${toGrade} to grade`];
+  const first = [`${done}/${cells} cells${took}`, ...waiting, ...speed(), describeSpend(configs)];
   const retries = countOf(sum(configs.map((config) => config.retries)), 'retry', 'retries');
   const failed = `${sum(configs.map((config) => config.failed))} failed`;
   const whole = [...first, retries, failed].join(', ');
@@ -110,16 +114,17 @@ function describeTotals(figures: ProgressFigures, columns = Number.POSITIVE_INFI
 /** Seconds until the end: no sooner than the longest wait, and unknown while no cell gets done. */
 function etaSeconds(figures: ProgressFigures): number | undefined {
   const { perSecond, waits, nowMs } = figures;
-  const { done, cells } = countCells(figures);
-  const eta = perSecond === undefined || perSecond === 0 ? undefined : (cells - done) / perSecond;
+  const { done, toGrade, cells } = countCells(figures);
+  const left = cells - done + toGrade;
+  const eta = perSecond === undefined || perSecond === 0 ? undefined : left / perSecond;
   if (eta === undefined) return undefined;
   return Math.max(eta, ...waits.map(({ until }) => (Date.parse(until) - nowMs) / 1_000));
 }
 
 /** What the work waits for, a line each. */
 function describeWaits(figures: ProgressFigures): readonly string[] {
-  const { done, cells } = countCells(figures);
-  if (done === cells || figures.tookSeconds !== undefined) return [];
+  const { done, toGrade, cells } = countCells(figures);
+  if (done - toGrade === cells || figures.tookSeconds !== undefined) return [];
   return figures.waits.map((wait) => plainText(describeWait(wait)));
 }
 

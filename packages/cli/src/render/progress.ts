@@ -7,7 +7,7 @@ import type {
   OpenBreaker,
   WorkerEvent,
 } from '@thrice/core';
-import { countOf, spendOf } from '@thrice/core';
+import { answeringConfigOf, countOf, tallyChangeOf } from '@thrice/core';
 import type { WorkEvent } from '@thrice/local';
 import { countConfigs } from '../engine/describe-status.ts';
 import type { ConfigStatus } from '../engine/group-status.ts';
@@ -110,7 +110,7 @@ export class Progress {
   observe(event: WorkEvent): void {
     switch (event.kind) {
       case 'cell-completed':
-        this.#complete(event.key.config, event.result);
+        this.#complete(event);
         break;
       case 'call-failed':
         if (isRetry(event)) this.#retry(event.key.config);
@@ -174,18 +174,20 @@ export class Progress {
     }
   }
 
-  #complete(
-    name: string,
-    result: Extract<WorkerEvent, { kind: 'cell-completed' }>['result'],
-  ): void {
-    const config = this.#configs.get(name);
-    if (config === undefined || result.outcome === 'not-attempted') return;
-    config[result.outcome] += 1;
-    config.notAttempted -= 1;
-    const { costUsd, unpricedCalls } = spendOf(result.calls);
-    if (config.costUsd !== null) config.costUsd += costUsd;
-    config.unpricedCalls += unpricedCalls;
-    if (result.score === 1) config.correct += 1;
+  /** Counts as the tally does, but for retries, which are counted as they happen. */
+  #complete({ key, result }: Extract<WorkerEvent, { kind: 'cell-completed' }>): void {
+    const config = this.#configs.get(answeringConfigOf(key.config));
+    if (config === undefined) return;
+    const change = tallyChangeOf(key, result);
+    for (const outcome of ['scored', 'unparsed', 'ungraded', 'failed'] as const) {
+      config[outcome] += change[outcome];
+      config.notAttempted -= change[outcome];
+    }
+    config.toGrade += change.toGrade;
+    config.correct += change.correct;
+    if (config.costUsd !== null) config.costUsd += change.costUsd;
+    if (config.overheadUsd !== null) config.overheadUsd += change.overheadUsd;
+    config.unpricedCalls += change.unpricedCalls;
   }
 
   #retry(name: string): void {
@@ -213,9 +215,10 @@ export class Progress {
     this.#block.note(plainText(text));
   }
 
+  /** Counts the cells of which nothing is left to do. */
   #doneCount(): number {
     return [...this.#configs.values()].reduce(
-      (sum, { cells, notAttempted }) => sum + cells - notAttempted,
+      (sum, { cells, notAttempted, toGrade }) => sum + cells - notAttempted - toGrade,
       0,
     );
   }

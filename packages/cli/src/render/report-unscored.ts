@@ -134,10 +134,15 @@ export function describeUnscored(
       describeGroup(each, { digits, width, commands, isOneConfig, commandName }),
     ),
     labelWhole('listed in', `${place}/runs/${group}/${listedIn(configs)}`, width),
-    ...(groups.some((each) => each.outcome === 'failed' && mayBeRerun(each, commands))
+    ...(groups.some((each) => hasFailed(each) && mayBeRerun(each, commands))
       ? [describeNext(nameCommands(`thrice rerun ${group} --failed${flag}`, commandName), width)]
       : []),
   ];
+}
+
+/** Whether a call has failed for good: that of the answer, or of its judge. */
+function hasFailed({ outcome, message }: UnscoredGroup): boolean {
+  return outcome === 'failed' || (outcome === 'ungraded' && message !== null);
 }
 
 /** Whether asking again may help: not where the vendor refuses the request whenever it is made. */

@@ -7,6 +7,7 @@ import {
 } from '@thrice/core';
 import type { ConfigStatus, GroupStatus, LaneBatches } from '../engine/group-status.ts';
 import type { LaneLimitStatus, ModelLimitStatus } from '../engine/lane-limit-status.ts';
+import { sum } from '../engine/sum.ts';
 import { nameCommands } from '../shell/command-name.ts';
 import { plainText } from '../shell/terminal.ts';
 import { describeOpenBreaker } from './breaker-text.ts';
@@ -42,7 +43,7 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
   );
   return [
     `${status.group}: ${status.state}`,
-    `${status.done}/${countOf(status.cells, 'cell')}${describeNotAttempted(status)}${describeWorkers(status)}${describeRate(status, view.perSecond)}`,
+    `${status.done}/${countOf(status.cells, 'cell')}${describeNotAttempted(status)}${describeToGrade(status)}${describeWorkers(status)}${describeRate(status, view.perSecond)}`,
     renderConfigs(status, view.width).trimEnd(),
     ...(status.budget === null ? [] : describeBudget(status.budget)),
     ...lanes,
@@ -71,10 +72,29 @@ function describeNotAttempted(status: GroupStatus): string {
   return isOver(status) && count > 0 ? `, ${count} not attempted` : '';
 }
 
+/** The titles of counts that differ from their names. */
+const COUNT_TITLES: Readonly<Record<string, string>> = {
+  notAttempted: 'not attempted',
+  toGrade: 'to grade',
+};
+
+function describeToGrade(status: GroupStatus): string {
+  const count = status.done - finishedCount(status);
+  return count > 0 ? `, ${count} to grade` : '';
+}
+
 /** A table with a bar for each config; what is 0 for all of them is left out. Waste and overhead are part of what is spent. */
 function renderConfigs(status: GroupStatus, width: number | undefined): string {
   const { configs } = status;
-  const names = ['scored', 'unparsed', 'ungraded', 'failed', 'notAttempted', 'retries'] as const;
+  const names = [
+    'scored',
+    'unparsed',
+    'ungraded',
+    'toGrade',
+    'failed',
+    'notAttempted',
+    'retries',
+  ] as const;
   const counts = names.filter(
     (name) =>
       name === 'scored' ||
@@ -100,7 +120,7 @@ function renderConfigs(status: GroupStatus, width: number | undefined): string {
       ...(hasUnpriced ? [String(config.unpricedCalls)] : []),
     ];
   });
-  const countTitles = counts.map((name) => (name === 'notAttempted' ? 'not attempted' : name));
+  const countTitles = counts.map((name) => COUNT_TITLES[name] ?? name);
   const titles = ['config', '', 'done', ...countTitles, 'spent', ...parts];
   return renderTable([...titles, ...(hasUnpriced ? ['unpriced'] : [])], rows, 'text', width);
 }
@@ -161,10 +181,16 @@ function describeWorkers({ workers }: GroupStatus): string {
   return `, ${countOf(workers, 'process', 'processes')}`;
 }
 
-function describeRate({ cells, done }: GroupStatus, perSecond: number | undefined): string {
-  if (perSecond === undefined || done === cells) return '';
-  const eta = perSecond > 0 ? (cells - done) / perSecond : undefined;
+function describeRate(status: GroupStatus, perSecond: number | undefined): string {
+  const left = status.cells - finishedCount(status);
+  if (perSecond === undefined || left === 0) return '';
+  const eta = perSecond > 0 ? left / perSecond : undefined;
   return `, ${perSecond.toFixed(1)}/s, ETA ${describeDuration(eta)}`;
+}
+
+/** Counts the cells of which nothing is left to do: those with a result that do not wait for a judge. */
+export function finishedCount({ done, configs }: GroupStatus): number {
+  return done - sum(configs.map(({ toGrade }) => toGrade));
 }
 
 /**

@@ -11,7 +11,7 @@ import {
 } from '@thrice/core';
 import { areAllBlocked } from '../engine/are-all-blocked.ts';
 import { countBatches } from '../engine/count-batches.ts';
-import { countLeft } from '../engine/count-left.ts';
+import { cellsLeft, countLeft } from '../engine/count-left.ts';
 import type { Activity, Engine, GroupCounts } from '../engine/engine.ts';
 import { areAllScored } from '../engine/group-status.ts';
 import { readLaneLimits } from '../engine/lane-limit-status.ts';
@@ -55,7 +55,7 @@ export async function readStageActivity(
   const { header, configs, openBreakers } = counts;
   const { activeGroups, resendNotes, clock } = stage;
   const lanesInSpec = benchmarkOf(header).lanes;
-  const unfinished = configs.filter(({ notAttempted }) => notAttempted > 0);
+  const unfinished = cellsLeft(counts);
   const batches = mayHaveBatches(header) ? await stage.batches.list(header.group) : [];
   const lanes = await Promise.all(
     countLeft({ header, configs }).map(async (each) => ({

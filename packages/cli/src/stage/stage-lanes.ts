@@ -1,5 +1,11 @@
 import type { Stage } from '@thrice/aws';
-import { type Benchmark, describeWithheldKey, limits, ThriceError } from '@thrice/core';
+import {
+  type Benchmark,
+  cellConfigsOf,
+  describeWithheldKey,
+  limits,
+  ThriceError,
+} from '@thrice/core';
 
 /**
  * Refuses lanes that have no queue in the stage because they were not deployed with it.
@@ -22,8 +28,9 @@ export function refuseUnknownLanes(lanes: readonly string[], stage: Stage): void
  *
  * @throws {ThriceError} `invalid-argument` for the first such lane.
  */
-export function refuseUnfitLanes({ lanes, configs }: Benchmark, stage: Stage): void {
-  for (const lane of lanes.values()) {
+export function refuseUnfitLanes(benchmark: Benchmark, stage: Stage): void {
+  const roles = cellConfigsOf(benchmark).flatMap((config) => config.roles);
+  for (const lane of benchmark.lanes.values()) {
     const { name, endpoints, timeoutMs, maxConcurrency } = lane;
     const message = describeWithheldKey(lane, stage.laneKeys);
     if (message !== undefined) throw new ThriceError({ code: 'invalid-argument', message });
@@ -40,7 +47,7 @@ export function refuseUnfitLanes({ lanes, configs }: Benchmark, stage: Stage): v
         message: `lane "${name}": expected a base_url that the stage can reach, received none; set [lanes.${name}] base_url`,
       });
     }
-    const isWaitedFor = configs.some(({ lane, isBackground }) => lane === name && !isBackground);
+    const isWaitedFor = roles.some((role) => role.lane === name && !role.isBackground);
     if (isWaitedFor && timeoutMs > limits.stageCallMs) {
       throw new ThriceError({
         code: 'invalid-argument',

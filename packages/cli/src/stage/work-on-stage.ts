@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   answerTask,
   type Delivery,
+  findConfig,
   LaneGovernor,
   LaneHealth,
   limits,
@@ -98,10 +99,10 @@ function openHost({
   };
   return async (delivery) => {
     const group = await recentGroups.read(delivery.task, ledger);
-    const config = group?.benchmark.configs.find(({ name }) => name === delivery.task.config);
+    const config = group && findConfig(group.benchmark, delivery.task.config);
     const missing =
       group !== undefined && config !== undefined
-        ? lanesWithoutKey(config, group.benchmark, terminal)
+        ? lanesWithoutKey({ roles: config.roles }, group.benchmark, terminal)
         : [];
     for (const { name, apiKeyEnv } of missing) throw missingKey(name, apiKeyEnv);
     // Whether it was received before is not known.

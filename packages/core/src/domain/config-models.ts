@@ -90,6 +90,26 @@ export function lastGradeConfigOf(
   return last && gradeConfigName(config, last.grading);
 }
 
+/**
+ * The lanes that cells of a group may call, of all that its configs and their judges name: also those that had no key
+ * when it was planned.
+ *
+ * @param chosen - The configs whose lanes count. @default all
+ */
+export function lanesOfGroup(
+  header: Pick<GroupHeader, 'spec' | 'configs' | 'laterJudges'>,
+  chosen?: readonly string[],
+): ReadonlySet<string> {
+  const isChosen = (config: string) => chosen?.includes(config) ?? true;
+  const answering = header.spec.configs.filter(({ name }) => isChosen(name));
+  const judges = judgesOf(header).filter(({ config }) => isChosen(config));
+  const models = [
+    ...answering.flatMap(namedModelsOf),
+    ...judges.flatMap(({ scorer }) => judgeModelsOf(scorer)),
+  ];
+  return new Set(models.map(laneOf));
+}
+
 /** The models of a router that are left out because their lane had no key. */
 export function modelsWithoutKey(config: ConfigSpec, keys: KeyStates = {}): readonly string[] {
   const without = (config.models ?? []).filter((model) => isWithoutKey(model, keys));
