@@ -16,8 +16,11 @@ const steps = [
 ] as const;
 type Step = (typeof steps)[number];
 
-interface Kill {
+/** A moment in the life of a cell at which its function is killed. */
+export interface Kill {
   readonly step: Step;
+  /** The config of the cell. @default any */
+  readonly config?: string;
   /** `never`: this request and all further ones get no response, so the function times out. */
   readonly moment: 'before' | 'after' | 'never';
 }
@@ -32,28 +35,35 @@ const querySchema = z.object({
   ExpressionAttributeValues: z.object({ ':p': z.object({ S: z.string() }) }),
 });
 
+/** At each step of a cell, before its request and after it; one function times out while it completes a cell. */
+const everywhere: readonly Kill[] = [
+  { step: 'complete', moment: 'never' },
+  ...steps.flatMap((step): Kill[] => [
+    { step, moment: 'before' },
+    { step, moment: 'after' },
+  ]),
+];
+
 /**
- * Kills a function at each step of a cell: once before the step's request is executed, and once after,
- * before the function receives the response. Also lets one function time out while it completes a cell.
+ * Kills a function at steps of a cell: before the step's request is executed, or after, before the function receives
+ * the response.
  */
 export class FunctionKiller {
   functions: Cloud['functions'] | undefined;
   readonly #component: string;
-  readonly #remaining: Kill[] = [
-    { step: 'complete', moment: 'never' },
-    ...steps.flatMap((step): Kill[] => [
-      { step, moment: 'before' },
-      { step, moment: 'after' },
-    ]),
-  ];
+  readonly #remaining: Kill[];
   readonly #cells = new Map<string, Cell>();
   readonly #killed = new Set<string>();
   readonly #stalled = new Set<string>();
   readonly #uncommitted: Cell[] = [];
 
-  /** @param component - The function, for example `Answer`. */
-  constructor(component: string) {
+  /**
+   * @param component - The function, for example `Answer`.
+   * @param kills - When. @default once at each step of a cell
+   */
+  constructor(component: string, kills: readonly Kill[] = everywhere) {
     this.#component = component;
+    this.#remaining = [...kills];
   }
 
   /** The kills that have not happened yet. */
@@ -86,9 +96,11 @@ export class FunctionKiller {
   };
 
   #nextKill(step: Step | undefined, environmentId: string): Kill | undefined {
-    const index = this.#remaining.findIndex((kill) => kill.step === step);
-    const [kill] = index === -1 ? [] : this.#remaining.splice(index, 1);
     const cell = this.#cells.get(environmentId);
+    const index = this.#remaining.findIndex(
+      (kill) => kill.step === step && (kill.config ?? cell?.config) === cell?.config,
+    );
+    const [kill] = index === -1 ? [] : this.#remaining.splice(index, 1);
     const isUncommitted = kill?.step === 'commit' && kill.moment === 'before';
     if (isUncommitted && cell !== undefined) this.#uncommitted.push(cell);
     return kill;
