@@ -60,7 +60,7 @@ export function resolveBenchmark(spec: BenchmarkSpec, file: string, keys?: KeySt
   return { ...benchmark, prices: new Map([...findBuiltinPrices(benchmark), ...benchmark.prices]) };
 }
 
-/** The built-in prices of the models that configs ask, by `lane/model`. */
+/** The built-in prices of the models that configs and their judges ask, by `lane/model`. */
 function findBuiltinPrices(benchmark: Benchmark): ReadonlyMap<string, Price> {
   const { lanes } = benchmark;
   return new Map(

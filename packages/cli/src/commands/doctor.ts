@@ -47,7 +47,8 @@ export async function checkBenchmark(
   const { benchmark: resolved } = resolveWithKeys(spec, file, (lane) => keyStatus(lane, terminal));
   const { configs } = resolved;
   const checked = await checkQuestions(source, spec.select, configs, createNodeDigest);
-  await using simulator = await startBundledSimulator(spec, source, resolvePath);
+  const used = { spec, benchmark: resolved };
+  await using simulator = await startBundledSimulator(used, source, resolvePath);
   const benchmark = withSimulator(resolved, simulator?.url);
   const cellCount = sum([...checked.cellCounts.values()]);
   const inFile = ({ severity, code, message }: PlanProblem): Finding => ({

@@ -97,8 +97,8 @@ async function runPilot(
     label: `${name.slice(0, 58)}-pilot`,
   };
   const prepared = await prepareRun(withoutWarnings(terminal), file, pilotOptions);
-  const { spec, source, checked, draft, skipped, resolvePath } = prepared;
-  await using simulator = await startBundledSimulator(spec, source, resolvePath);
+  const { source, checked, draft, skipped, resolvePath } = prepared;
+  await using simulator = await startBundledSimulator(prepared, source, resolvePath);
   using engine = openLocalEngine(options.dir, terminal);
   using signals = listenForStop();
   const benchmark = withSimulator(prepared.benchmark, simulator?.url);

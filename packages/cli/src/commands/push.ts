@@ -7,6 +7,7 @@ import {
   type LoadedGroup,
   plannedConfigs,
   ThriceError,
+  withGradeConfigs,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
@@ -93,7 +94,8 @@ function refuseRunning(group: string, { workers, clock }: LocalEngine, { dir }: 
 }
 
 function lanesOf({ header, benchmark }: LoadedGroup): readonly string[] {
-  return [...new Set(plannedConfigs(header, benchmark).map(({ lane }) => lane))];
+  const configs = withGradeConfigs(plannedConfigs(header, benchmark));
+  return [...new Set(configs.map(({ lane }) => lane))];
 }
 
 function reportPush(

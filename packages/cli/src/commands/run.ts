@@ -56,8 +56,8 @@ async function runLocally(
   options: RunOptions,
   prepared: PreparedRun,
 ): Promise<ExitCode> {
-  const { spec, source, checked, skipped, resolvePath } = prepared;
-  await using simulator = await startBundledSimulator(spec, source, resolvePath);
+  const { source, checked, skipped, resolvePath } = prepared;
+  await using simulator = await startBundledSimulator(prepared, source, resolvePath);
   if (simulator !== undefined) terminal.error('lane sim: the answers are simulated');
   using engine = openEngine(options.dir, terminal);
   const { ledger, responseCache } = engine;

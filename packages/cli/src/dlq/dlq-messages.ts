@@ -1,4 +1,5 @@
 import {
+  cellConfigsOf,
   countOf,
   type DlqFilter,
   type DlqList,
@@ -102,7 +103,7 @@ async function readFilter(
 ): Promise<DlqFilter> {
   if (run === undefined) return { config, errorClass };
   const { group, runs } = await findRuns(ledger, run);
-  if (config !== undefined) chooseConfigs(group.header.spec.configs, [config], '--config: ');
+  if (config !== undefined) chooseConfigs(cellConfigsOf(group.benchmark), [config], '--config: ');
   return { runs: new Set(runs), config, errorClass };
 }
 

@@ -1,4 +1,4 @@
-import type { Benchmark } from '@thrice/core';
+import { type Benchmark, cellConfigsOf } from '@thrice/core';
 import { callsPerLane } from '@thrice/local';
 import { sum } from '../engine/sum.ts';
 import type { Finding } from './finding.ts';
@@ -18,7 +18,9 @@ export function checkDescriptors(
   limit: number | undefined,
 ): readonly Finding[] {
   if (limit === undefined) return [];
-  const used = new Set(benchmark.configs.flatMap(({ roles }) => roles.map(({ lane }) => lane)));
+  const used = new Set(
+    cellConfigsOf(benchmark).flatMap(({ roles }) => roles.map(({ lane }) => lane)),
+  );
   const callCounts = [...callsPerLane(benchmark)].filter(([lane]) => used.has(lane));
   const calls = sum(callCounts.map(([, count]) => count));
   const needed = calls + OWN_DESCRIPTORS;

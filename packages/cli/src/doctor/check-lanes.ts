@@ -1,6 +1,8 @@
 import {
+  answeringConfigOf,
   type Benchmark,
   type ContextWindow,
+  cellConfigsOf,
   countOf,
   type Lane,
   modelRefOf,
@@ -112,14 +114,14 @@ function findUnlisted(
     }));
 }
 
-/** The models that configs ask on a lane. */
+/** The models that configs and their judges ask on a lane. */
 function modelsOn(
   lane: Lane,
-  { configs }: Benchmark,
+  benchmark: Benchmark,
 ): readonly { readonly config: string; readonly model: string }[] {
-  return configs.flatMap(({ name, roles }) => {
+  return cellConfigsOf(benchmark).flatMap(({ name, roles }) => {
     const models = roles.filter((role) => role.lane === lane.name).map(({ model }) => model);
-    return [...new Set(models)].map((model) => ({ config: name, model }));
+    return [...new Set(models)].map((model) => ({ config: answeringConfigOf(name), model }));
   });
 }
 

@@ -1,6 +1,7 @@
 import {
   type Benchmark,
   type Config,
+  cellConfigsOf,
   estimateTokens,
   isServedModel,
   type Lane,
@@ -52,13 +53,13 @@ export interface PlannedProbe {
 }
 
 /**
- * Lists a call to each model of a benchmark, with the parameters of its first config, streamed where that streams.
+ * Lists a call to each model of a benchmark, its judges among them, with the parameters of its first config, streamed where that streams.
  *
  * @param lanes - The lanes to call; one whose key is missing is left out.
  */
 export function planProbes(benchmark: Benchmark, lanes: readonly Lane[]): readonly PlannedProbe[] {
   const firstUses = new Map<string, PlannedProbe>();
-  for (const config of benchmark.configs) {
+  for (const config of cellConfigsOf(benchmark)) {
     for (const role of config.roles) {
       const key = `${modelRefOf(role)} ${role.isStreamed}`;
       const lane = lanes.find(({ name }) => name === role.lane);

@@ -51,12 +51,12 @@ export async function prepareGroup(
   await refuseChanges(header, await readGradings(header, engine.blobs), files, dir);
   // Reads the stored questions: the files they came from may be on another machine.
   const source = { read: () => storedQuestions(header, engine.blobs) };
+  const graded = await withCurrentGrading(header, stored, engine.blobs);
   const simulator: Simulator | undefined = await startBundledSimulator(
-    header.spec,
+    { spec: header.spec, benchmark: graded },
     source,
     pathResolver(header.specSource.path),
   );
-  const graded = await withCurrentGrading(header, stored, engine.blobs);
   const own = { ...graded, ...(parallel !== undefined && { parallel }) };
   const benchmark = withSimulator(own, simulator?.url);
   return {

@@ -1,6 +1,6 @@
 import {
+  type Benchmark,
   type BenchmarkSpec,
-  namedModelsOf,
   type QuestionMessage,
   type QuestionSource,
   SIMULATOR_LANE,
@@ -8,23 +8,19 @@ import {
 import type { SimulatedQuestion, Simulator } from '@thrice/simulator';
 
 /**
- * Starts the bundled simulator for a spec that uses lane `sim`, with the spec's own questions.
+ * Starts the bundled simulator for a benchmark that uses lane `sim`, with its own questions.
  *
- * @returns Undefined for specs that do not use the lane, or that give it a URL.
+ * @returns Undefined where the lane is not used, or has a URL.
  * @throws {ThriceError} `invalid-file` for a bad behaviour or faults file.
  */
 export async function startBundledSimulator(
-  spec: BenchmarkSpec,
+  { spec, benchmark }: { readonly spec: BenchmarkSpec; readonly benchmark: Benchmark },
   source: Pick<QuestionSource, 'read'>,
   resolvePath: (path: string) => string,
 ): Promise<Simulator | undefined> {
-  const lane = spec.lanes[SIMULATOR_LANE];
-  const isUsed = spec.configs
-    .flatMap(namedModelsOf)
-    .some((model) => model.startsWith(`${SIMULATOR_LANE}/`));
-  if (!isUsed || lane?.base_url !== undefined || lane?.endpoints !== undefined) return undefined;
+  if (benchmark.lanes.get(SIMULATOR_LANE)?.endpoints.length !== 0) return undefined;
   const { loadBehaviour, loadFaults, startSimulator } = await import('@thrice/simulator');
-  const { behaviour, faults } = lane ?? {};
+  const { behaviour, faults } = spec.lanes[SIMULATOR_LANE] ?? {};
   return await startSimulator({
     behaviour: behaviour === undefined ? undefined : await loadBehaviour(resolvePath(behaviour)),
     faults: faults === undefined ? undefined : await loadFaults(resolvePath(faults)),

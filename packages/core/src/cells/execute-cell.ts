@@ -25,6 +25,7 @@ import { completeCell, completeGrade, failCell, releaseCell } from './end-cell.t
 import { type GradeMove, nextGradeMove } from './grade-moves.ts';
 import { sendGradeTask } from './grade-task.ts';
 import { abortCell, handleFailure, logAttempt } from './handle-failure.ts';
+import { readGraded } from './read-graded.ts';
 import { readQuestion } from './read-question.ts';
 import { solverInputOf } from './solver-input.ts';
 import type { Settlement, Worker } from './worker.ts';
@@ -51,7 +52,7 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
   if (generation > 0 && (await isScored(delivery.task, config, worker))) {
     return { kind: 'acknowledge' };
   }
-  const graded = config.grades === undefined ? undefined : await readGraded(key, config, worker);
+  const graded = await readCurrentlyGraded(key, config, worker);
   // Its answer was deleted, or has failed since; or other judges grade by now.
   if (config.grades !== undefined && graded === undefined) return { kind: 'acknowledge' };
   const claim = await worker.ledger.claimCell(key, generation, worker.owner);
@@ -192,15 +193,16 @@ function giveUpExhausted(cell: CellAtWork): PassedOverCall {
   return { passedOver: error };
 }
 
-/** The answer that a grade cell grades; undefined if there is none, or its judges are no longer the group's. */
-async function readGraded(
-  { run, id }: CellKey,
-  { name, grades: answering = '' }: Config,
+/** The answer that a grade cell grades; undefined also if its judges are no longer the group's. */
+async function readCurrentlyGraded(
+  key: CellKey,
+  config: Config,
   { ledger, benchmark }: Worker,
 ): Promise<RecordedAnswer | undefined> {
-  if (findConfig(benchmark, answering)?.gradedBy?.name !== name) return undefined;
-  const result = (await ledger.readCells(run, answering, [id])).get(id)?.result;
-  return result === undefined || result.outcome === 'failed' ? undefined : result;
+  const { name, grades } = config;
+  if (grades === undefined || findConfig(benchmark, grades)?.gradedBy?.name !== name)
+    return undefined;
+  return await readGraded(key, config, ledger);
 }
 
 /** An earlier worker that completed the answer may not have sent the task of its grade. */

@@ -1,8 +1,9 @@
 import { type DlqEntry, errorOfEntry } from '../domain/dlq-entry.ts';
+import { answeringConfigOf } from '../domain/grade-cell.ts';
 import type { ErrorClass } from '../errors.ts';
 import type { DlqScan } from '../ports/dead-letter-queue.ts';
 
-/** Selects DLQ messages. An absent field matches every message. */
+/** Selects DLQ messages. An absent field matches every message, and a config also those of the cells that grade it. */
 export interface DlqFilter {
   readonly runs?: ReadonlySet<string> | undefined;
   readonly config?: string | undefined;
@@ -25,7 +26,8 @@ export function matchesFilter(entry: DlqEntry, { runs, config, errorClass }: Dlq
   }
   return (
     (runs?.has(entry.task.run) ?? true) &&
-    (config === undefined || entry.task.config === config) &&
+    (config === undefined ||
+      [entry.task.config, answeringConfigOf(entry.task.config)].includes(config)) &&
     matchesClass(errorOfEntry(entry).class)
   );
 }

@@ -4,6 +4,7 @@ import type { Benchmark, Config, Role } from '../domain/benchmark.ts';
 import type { Select } from '../domain/benchmark-spec.ts';
 import type { CellStep, Journal, JournalEntry } from '../domain/call.ts';
 import { canonicalText } from '../domain/canonical-text.ts';
+import { gradeConfigsOf } from '../domain/config-models.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Message } from '../domain/message.ts';
 import { addPrompt, addSizes, NO_PROMPTS, type PromptSizes } from '../domain/prompt-sizes.ts';
@@ -153,9 +154,10 @@ async function* listCalls(
   { groups, responseCache }: EarlierGroups,
   index: number,
 ): AsyncIterable<ListedResponse> {
-  for (const { runs, configs } of groups) {
-    for (const run of runs.slice(index, index + 1))
-      for (const { config } of configs) yield* responseCache.listResponses(run, config);
+  for (const header of groups) {
+    const configs = [...header.configs.map(({ config }) => config), ...gradeConfigsOf(header)];
+    for (const run of header.runs.slice(index, index + 1))
+      for (const config of configs) yield* responseCache.listResponses(run, config);
   }
 }
 

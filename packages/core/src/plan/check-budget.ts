@@ -19,12 +19,21 @@ export function checkBudget(
   isSkipped: (config: string) => boolean = () => false,
 ): readonly string[] {
   if (capsOf(benchmark).size === 0) return [];
-  return benchmark.configs.flatMap((config, index) =>
-    isSkipped(config.name)
-      ? []
-      : configProblems(config, showConfig(config.name, index), { benchmark, imageConfigs }),
-  );
+  return benchmark.configs.flatMap((config, index) => {
+    if (isSkipped(config.name)) return [];
+    const where = showConfig(config.name, index);
+    const { gradedBy } = config;
+    return [
+      ...configProblems(config, where, { benchmark, imageConfigs }),
+      ...(gradedBy === undefined
+        ? []
+        : configProblems(gradedBy, `${where}.scorer`, { benchmark, imageConfigs: NO_IMAGES })),
+    ];
+  });
 }
+
+/** A judge reads texts. */
+const NO_IMAGES: ReadonlySet<string> = new Set();
 
 function configProblems(
   config: Config,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Benchmark } from '../domain/benchmark.ts';
+import { gradeConfigsOf } from '../domain/config-models.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { limits } from '../limits.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -92,9 +93,9 @@ function partsOf(group: GroupHeader, { runs }: GroupHeader): readonly FillPart[]
   return runs.flatMap((run, index) => {
     const source = group.runs[index];
     if (source === undefined) return [];
-    return group.configs
-      .filter(({ config }) => isPlanned(group, config))
-      .map(({ config }) => ({ source, config, run }));
+    const planned = group.configs.filter(({ config }) => isPlanned(group, config));
+    const configs = [...planned.map(({ config }) => config), ...gradeConfigsOf(group)];
+    return configs.map((config) => ({ source, config, run }));
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Benchmark } from '../domain/benchmark.ts';
 import { capsOf } from '../domain/budget.ts';
 import type { Call } from '../domain/call.ts';
+import { gradeConfigsOf } from '../domain/config-models.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { ThriceError } from '../errors.ts';
 import type { Budgets } from '../ports/budgets.ts';
@@ -29,7 +30,7 @@ export async function openBudget(
     return false;
   }
   const costOf = (call: Call) => priceCall(benchmark.prices, call);
-  const configs = header.configs.map(({ config }) => config);
+  const configs = [...header.configs.map(({ config }) => config), ...gradeConfigsOf(header)];
   const editCount = countPriceEdits(header);
   const unknownCount = await budgets.open(group, { runs, configs, editCount, costOf });
   if (unknownCount > 0) throw unknownSpend(group, specSource.path, unknownCount);

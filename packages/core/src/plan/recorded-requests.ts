@@ -1,3 +1,5 @@
+import { type GradeMove, nextGradeMove } from '../cells/grade-moves.ts';
+import { readGraded } from '../cells/read-graded.ts';
 import { readStoredQuestions } from '../cells/read-question.ts';
 import { solverInputOf } from '../cells/solver-input.ts';
 import type { Config, Lane } from '../domain/benchmark.ts';
@@ -23,7 +25,7 @@ export interface RecordedRequest {
 
 /** Where recorded requests are read from, and what solvers read recorded answers with. */
 export interface RecordedRequestStores extends Grader {
-  readonly ledger: Pick<Ledger, 'readJournal'>;
+  readonly ledger: Pick<Ledger, 'readJournal' | 'readCells'>;
   readonly blobs: BlobStore;
   /** @default the built-in solvers */
   readonly solvers?: SolverRegistry | undefined;
@@ -32,7 +34,8 @@ export interface RecordedRequestStores extends Grader {
 /**
  * Lists the recorded calls of runs, each with the request that was sent for it.
  *
- * Requests are not recorded: the solver makes them again, from the question and the steps before.
+ * Requests are not recorded: the solver makes them again, from the question and the steps before; the scorer those to
+ * judges, from the answer as well.
  *
  * @throws {ThriceError} `store-unusable` for a config whose solver this release does not have.
  */
@@ -41,7 +44,7 @@ export async function* listRecordedRequests(
   runs: readonly string[],
   stores: RecordedRequestStores,
 ): AsyncIterable<RecordedRequest> {
-  for (const config of plannedConfigs(header, benchmark)) {
+  for (const config of [...plannedConfigs(header, benchmark), ...benchmark.gradeConfigs]) {
     const lanes = benchmark.lanes;
     for (const run of runs) {
       const selector = createSelector(config.select);
@@ -64,17 +67,15 @@ async function* readCell(
     readonly question: Question;
     readonly lanes: ReadonlyMap<string, Lane>;
   },
-  { ledger, solvers = solverRegistry, ...grader }: RecordedRequestStores,
+  stores: RecordedRequestStores,
 ): AsyncIterable<RecordedRequest> {
   const key = { run, id: question.id, config: config.name };
-  const recorded = inRecordedOrder(await ledger.readJournal(key));
+  const recorded = inRecordedOrder(await stores.ledger.readJournal(key));
   if (recorded.size === 0) return;
-  const solver = solvers.get(config.solver);
-  if (solver === undefined) throw unknownSolver(config);
-  const input = solverInputOf(config, question, grader);
+  const nextMove = await openMoves({ run, config, question }, stores);
   let journal: Journal = new Map();
   while (journal.size < recorded.size) {
-    const call = callOf(await solver.next({ ...input, journal }), recorded);
+    const call = callOf(await nextMove(journal), recorded);
     const entry = call && recorded.get(call.step);
     const lane = call && lanes.get(call.request.lane);
     if (call === undefined || entry === undefined || lane === undefined) return;
@@ -84,9 +85,29 @@ async function* readCell(
   }
 }
 
-/** The call that was made for a solver's move; undefined if none is recorded. */
-function callOf(move: SolverMove, recorded: Journal): StepCall | undefined {
-  if (move.kind === 'answer') return undefined;
+/** What asks the calls of a cell one after the other. */
+async function openMoves(
+  {
+    run,
+    config,
+    question,
+  }: { readonly run: string; readonly config: Config; readonly question: Question },
+  { ledger, solvers = solverRegistry, ...grader }: RecordedRequestStores,
+): Promise<(journal: Journal) => Promise<SolverMove | GradeMove | undefined>> {
+  if (config.grades !== undefined) {
+    const graded = await readGraded({ run, id: question.id }, config, ledger);
+    if (graded === undefined) return async () => undefined;
+    return nextGradeMove(config, { question, graded }, grader);
+  }
+  const solver = solvers.get(config.solver);
+  if (solver === undefined) throw unknownSolver(config);
+  const input = solverInputOf(config, question, grader);
+  return async (journal) => await solver.next({ ...input, journal });
+}
+
+/** The call that was made for a move; undefined if none is recorded. */
+function callOf(move: SolverMove | GradeMove | undefined, recorded: Journal): StepCall | undefined {
+  if (move?.kind !== 'call') return undefined;
   return [move, ...(move.otherwise ?? [])].find(({ step }) => recorded.has(step));
 }
 

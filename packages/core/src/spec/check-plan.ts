@@ -1,4 +1,4 @@
-import type { Benchmark, Config } from '../domain/benchmark.ts';
+import { type Benchmark, type Config, cellConfigsOf, type Role } from '../domain/benchmark.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { windowProblems } from './check-windows.ts';
@@ -53,7 +53,7 @@ function rootAddresses({ lanes }: Benchmark): readonly PlanProblem[] {
 
 /** A misspelled model leaves its costs unknown. */
 function unusedPrices({ prices }: BenchmarkSpec, benchmark: Benchmark): readonly PlanProblem[] {
-  const models = benchmark.configs.flatMap(({ roles }) => roles.map(modelRefOf));
+  const models = cellConfigsOf(benchmark).flatMap(({ roles }) => roles.map(modelRefOf));
   const unused = Object.keys(prices).filter((model) => !models.includes(model));
   // A table of prices for several benchmarks is no mistake.
   return unused
@@ -82,11 +82,13 @@ function refusedParameters(
   index: number,
   { lanes }: Benchmark,
 ): readonly PlanProblem[] {
-  const problems = config.roles.flatMap((role) => {
-    const lane = lanes.get(role.lane);
-    return lane === undefined ? [] : vendorProblems(lane, role.model, role);
-  });
-  return [...new Set(problems)].map((problem) => ({
+  const problemsOf = (roles: readonly Role[]) =>
+    roles.flatMap((role) => {
+      const lane = lanes.get(role.lane);
+      return lane === undefined ? [] : vendorProblems(lane, role.model, role);
+    });
+  const judges = problemsOf(config.gradedBy?.roles ?? []).map((problem) => `scorer.${problem}`);
+  return [...new Set([...problemsOf(config.roles), ...judges])].map((problem) => ({
     severity: 'warning',
     code: 'refused-parameter',
     message: `${showConfig(config.name, index)}.${problem}; leave it out, unless the model takes it`,
