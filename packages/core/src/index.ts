@@ -377,6 +377,7 @@ export { reconcileGroups } from './reconcile/reconcile-groups.ts';
 export { repairTallies } from './reconcile/repair-tallies.ts';
 export { bbhSizeOf } from './results/bbh-averages.ts';
 export { type BudgetSummary, summarizeBudget } from './results/budget-summary.ts';
+export { joinGrade, readGrades } from './results/read-grades.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';
 export { type Summary, summarySchema } from './results/summary.ts';
 export { SummaryBuilder } from './results/summary-builder.ts';

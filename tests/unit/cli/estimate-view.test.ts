@@ -28,7 +28,7 @@ function missing(config: string, what: string): Estimate['configs'][number] {
   const { calls, inputTokens, outputTokens, costUsd } = anEstimate();
   const figures = { calls, inputTokens, inputTokenBound: null, outputTokens, costUsd };
   const cells = { cells: 1, reusedCells: 0, sharedCells: 0 };
-  return { config, model: 'lab/m', ...cells, ...figures, missing: [what] };
+  return { config, grades: null, model: 'lab/m', ...cells, ...figures, missing: [what] };
 }
 
 describe('the line of an estimate', () => {

@@ -9,9 +9,12 @@ import type {
   Question,
 } from '@thrice/core';
 import {
+  answeringConfigOf,
   gradeResult,
   inRecordedOrder,
   isJudge,
+  joinGrade,
+  readGrades,
   readStoredQuestions,
   renderPrompt,
   suggestName,
@@ -61,15 +64,23 @@ async function showCell(
   const { group, runs } = await findRuns(engine.ledger, runName, engine.flag);
   const run = onlyRun(runs, runName);
   const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
-  const [config] = chooseConfigs(configs, [configName], '');
+  // A dead-letter message names the cell that grades.
+  const [config] = chooseConfigs(configs, [answeringConfigOf(configName)], '');
   if (config === undefined) return exitCodes.usage;
   const question = await findQuestion(group.header, id, engine);
-  const stored = (await engine.ledger.readCells(run, config.name, [id])).get(id);
-  const result = stored?.result && (await gradeResult(stored.result, question, config, engine));
-  const cell = stored && { ...stored, result };
-  const key = { run, config: config.name, id };
-  const journal = inRecordedOrder(await engine.ledger.readJournal(key));
-  const discarded = await readDiscarded(key, engine);
+  const cells = await engine.ledger.readCells(run, config.name, [id]);
+  const stored = cells.get(id);
+  const graded = stored?.result && (await gradeResult(stored.result, question, config, engine));
+  const judged = (await readGrades([question], { run, config, cells }, engine)).get(id);
+  const grade = config.gradedBy && (await readGradeCell(run, config.gradedBy, id, engine));
+  const cell = stored && {
+    ...stored,
+    result: graded && joinGrade(graded, judged),
+    attemptLog: [...stored.attemptLog, ...(grade?.attemptLog ?? [])],
+  };
+  const journal = await readCalls({ run, config: config.name, id }, engine);
+  const verdicts =
+    config.gradedBy && (await readCalls({ run, config: config.gradedBy.name, id }, engine));
   const messages = config.roles.length === 0 ? [] : renderPrompt(config, question);
   const view = {
     run,
@@ -78,11 +89,27 @@ async function showCell(
     question,
     messages,
     cell,
-    journal: [...journal.values(), ...discarded],
+    journal: [...journal, ...(verdicts ?? [])],
   };
   if (options.json === true) terminal.print(JSON.stringify(view, null, 2));
   else terminal.print(plainText(describeView({ config, question, cell, journal: view.journal })));
   return exitCodes.complete;
+}
+
+/** The cell that grades an answer; undefined while there is none. */
+async function readGradeCell(
+  run: string,
+  { name }: Config,
+  id: string,
+  { ledger }: Engine,
+): Promise<CellRecord | undefined> {
+  return (await ledger.readCells(run, name, [id])).get(id);
+}
+
+/** The calls of a cell: those that answer its steps, then the others that are paid. */
+async function readCalls(key: CellKey, engine: Engine): Promise<readonly JournalEntry[]> {
+  const journal = inRecordedOrder(await engine.ledger.readJournal(key));
+  return [...journal.values(), ...(await readDiscarded(key, engine))];
 }
 
 /** The calls of a cell that are paid and answer none of its steps. */

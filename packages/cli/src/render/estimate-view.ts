@@ -1,4 +1,11 @@
-import { countOf, cutList, type Estimate, type Estimated, renderTable } from '@thrice/core';
+import {
+  answeringConfigOf,
+  countOf,
+  cutList,
+  type Estimate,
+  type Estimated,
+  renderTable,
+} from '@thrice/core';
 
 const UNKNOWN = 'unknown';
 
@@ -27,7 +34,7 @@ export function describeEstimate({
 function describeMissing(configs: Estimate['configs']): readonly string[] {
   const all = configs.flatMap(({ config, missing }) => missing.map((what) => ({ config, what })));
   return [...Map.groupBy(all, ({ what }) => what)].map(
-    ([what, own]) => `${cutList(own.map(({ config }) => config)).join(', ')}: ${what}`,
+    ([what, own]) => `${cutList(own.map(({ config }) => nameOf(config))).join(', ')}: ${what}`,
   );
 }
 
@@ -37,7 +44,7 @@ export function renderEstimate(estimate: Estimate, width: number | undefined): s
     ...estimate.configs,
     ...(estimate.configs.length > 1 ? [{ ...estimate, config: 'all' }] : []),
   ].map(({ config, cells, calls, inputTokens, outputTokens, costUsd }) => [
-    config,
+    nameOf(config),
     String(cells),
     describeAmount(calls, formatCount),
     describeAmount(inputTokens, formatCount),
@@ -63,6 +70,12 @@ export function renderEstimate(estimate: Estimate, width: number | undefined): s
     '',
     describeEstimate(estimate),
   ].join('\n');
+}
+
+/** Names what an estimate is of: a config, or the judges of one. */
+function nameOf(config: string): string {
+  const answering = answeringConfigOf(config);
+  return answering === config ? config : `judges of ${answering}`;
 }
 
 const NAMES: Readonly<Record<string, string>> = {

@@ -62,6 +62,7 @@ export function estimateConfig(planned: PlannedConfig): ConfigEstimate {
     cells === 0 ? NOTHING : pilot === undefined ? fromPrompts(planned) : fromPilot(planned, pilot);
   return {
     config: config.name,
+    grades: config.grades ?? null,
     model: modelRefOf(config),
     cells: cells + reusedCells + sharedCells,
     reusedCells,
@@ -70,7 +71,10 @@ export function estimateConfig(planned: PlannedConfig): ConfigEstimate {
   };
 }
 
-type Figures = Omit<ConfigEstimate, 'config' | 'model' | 'cells' | 'reusedCells' | 'sharedCells'>;
+type Figures = Omit<
+  ConfigEstimate,
+  'config' | 'grades' | 'model' | 'cells' | 'reusedCells' | 'sharedCells'
+>;
 
 /** What cells take that buy no call. */
 const NOTHING: Figures = {
@@ -126,6 +130,8 @@ function known(amounts: readonly (number | null)[], cells: number): PredictedTot
 }
 
 function boundCalls(config: Config, cells: number): Estimated {
+  // An answer without text needs no judge.
+  if (config.grades !== undefined) return between(0, cells * config.roles.length);
   const certainRoles = certainRolesOf(config);
   if (certainRoles === undefined) return UNKNOWN;
   const fewest = certainRoles.length + (asksJudge(config) ? 1 : 0);
@@ -136,7 +142,8 @@ function fromPrompts(planned: PlannedConfig): Figures {
   const { config, cells, prompts, calls = boundCalls(config, cells) } = planned;
   // What any other asks may depend on the answers.
   if (!callsOnce(config)) {
-    const why = `only a pilot measures the calls of solver "${config.solver}"`;
+    const caller = config.grades === undefined ? `solver "${config.solver}"` : 'judges';
+    const why = `only a pilot measures the calls of ${caller}`;
     const unknown = {
       calls,
       inputTokens: UNKNOWN,

@@ -3,10 +3,11 @@ import { modelRefOf } from '../domain/breaker.ts';
 import { totalKnown } from '../domain/known-sum.ts';
 import type { PromptSizes } from '../domain/prompt-sizes.ts';
 import { billedTierOf } from '../pricing/price-usage.ts';
+import { withGradeConfigs } from '../publish/graded-group.ts';
 import type { BoughtCalls } from './count-bought.ts';
-import { addEstimates, between, type Estimate, UNKNOWN } from './estimate.ts';
+import { addEstimates, between, type Estimate, type Estimated, UNKNOWN } from './estimate.ts';
 import { estimateConfig, type Pilot, type PlannedConfig } from './estimate-config.ts';
-import { estimateSeconds } from './estimate-seconds.ts';
+import { estimateSeconds, type TimedConfig } from './estimate-seconds.ts';
 
 /** A plan to estimate. */
 export interface EstimatedPlan {
@@ -25,7 +26,7 @@ export interface EstimatedPlan {
 /** Estimates what a plan will take. */
 export function estimatePlan(plan: EstimatedPlan): Estimate {
   const { benchmark } = plan;
-  const timed = benchmark.configs.flatMap((config) => {
+  const timed = withGradeConfigs(benchmark.configs).flatMap((config) => {
     const planned = plannedConfig(config, plan);
     const lane = benchmark.lanes.get(config.lane);
     if (planned === undefined || lane === undefined) return [];
@@ -34,10 +35,11 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
     ];
   });
   const configs = timed.map(({ estimate }) => estimate);
+  const answering = configs.filter(({ grades }) => grades === null);
   const total = (name: 'calls' | 'inputTokens' | 'outputTokens' | 'costUsd') =>
     addEstimates(configs.map((config) => config[name]));
   return {
-    cells: configs.reduce((sum, { cells }) => sum + cells, 0),
+    cells: answering.reduce((sum, { cells }) => sum + cells, 0),
     reusedCells: configs.reduce((sum, { reusedCells }) => sum + reusedCells, 0),
     sharedCells: configs.reduce((sum, { sharedCells }) => sum + sharedCells, 0),
     calls: total('calls'),
@@ -45,7 +47,7 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
     inputTokenBound: totalKnown(configs.map(({ inputTokenBound }) => inputTokenBound)),
     outputTokens: total('outputTokens'),
     costUsd: total('costUsd'),
-    seconds: plan.isOnStage === true ? UNKNOWN : estimateSeconds(timed, benchmark.parallel),
+    seconds: plan.isOnStage === true ? UNKNOWN : estimateTime(timed, benchmark.parallel),
     configs,
     assumptions: describeAssumptions(
       timed.some(({ pilot }) => pilot !== undefined),
@@ -54,13 +56,24 @@ export function estimatePlan(plan: EstimatedPlan): Estimate {
   };
 }
 
+/** Judges work beside the models, but at most after the last answer. */
+function estimateTime(timed: readonly TimedConfig[], parallel: number): Estimated {
+  const [judges, answering] = [true, false].map((isJudge) =>
+    timed.filter(({ estimate }) => (estimate.grades !== null) === isJudge),
+  );
+  const { expected, lower } = estimateSeconds(timed, parallel);
+  const uppers = [judges, answering].map((part) => estimateSeconds(part ?? [], parallel).upper);
+  return { expected, lower, upper: totalKnown(uppers) };
+}
+
 /** Undefined for a config without cells. */
 function plannedConfig(
   config: Config,
   { benchmark, cellCounts, promptSizes, pilot, bought: boughtCalls }: EstimatedPlan,
 ): PlannedConfig | undefined {
-  const count = cellCounts.get(config.name) ?? 0;
-  const prompts = promptSizes.get(config.name);
+  const answering = config.grades ?? config.name;
+  const count = cellCounts.get(answering) ?? 0;
+  const prompts = promptSizes.get(answering);
   if (count === 0 || prompts === undefined) return undefined;
   const bought = boughtCalls?.get(config.name);
   const { reusedCells, sharedCells } = bought ?? { reusedCells: 0, sharedCells: 0 };

@@ -10,6 +10,8 @@ export interface Estimated {
 /** What a config of a plan will take, over all runs. */
 export interface ConfigEstimate {
   readonly config: string;
+  /** The config whose answers its judges grade; null for one that answers. */
+  readonly grades: string | null;
   /** `lane/model` */
   readonly model: string;
   readonly cells: number;

@@ -1,8 +1,10 @@
 import type { Config } from '../domain/benchmark.ts';
+import type { Call } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { sumKnown } from '../domain/known-sum.ts';
 import type { PromptSizes } from '../domain/prompt-sizes.ts';
+import { withGradeConfigs } from '../publish/graded-group.ts';
 import { type RowStores, readRows } from '../results/read-rows.ts';
 import { benchmarkOf } from '../spec/load-group.ts';
 import type { CellFacts, Pilot } from './estimate-config.ts';
@@ -19,24 +21,28 @@ export async function readPilot(
 ): Promise<ReadonlyMap<string, Pilot>> {
   const pilots = new Map<string, Pilot>();
   for (const config of benchmarkOf(header).configs) {
-    const [first, ...others] = await readFacts(header, config, stores);
+    const calls = await readCalls(header, config, stores);
     const prompts = promptSizes.get(config.name);
-    if (first === undefined || prompts === undefined) continue;
-    pilots.set(config.name, { cells: [first, ...others], prompts });
+    if (prompts === undefined) continue;
+    for (const { name, grades } of withGradeConfigs([config])) {
+      const isOwn = ({ purpose }: Call) => (purpose === 'answering') === (grades === undefined);
+      const [first, ...others] = calls.map((ofCell) => toFacts(ofCell.filter(isOwn)));
+      if (first !== undefined) pilots.set(name, { cells: [first, ...others], prompts });
+    }
   }
   return pilots;
 }
 
-/** Reads what the cells of a config took that made a call. */
-async function readFacts(
+/** Reads the calls of each cell of a config that made any, those to its judges among them. */
+async function readCalls(
   header: GroupHeader,
   config: Config,
   stores: RowStores,
-): Promise<readonly CellFacts[]> {
-  const cells: CellFacts[] = [];
+): Promise<readonly CellRow['calls'][]> {
+  const cells: CellRow['calls'][] = [];
   for (const run of header.runs) {
     for await (const { calls } of readRows(header, run, config, stores))
-      if (calls.length > 0) cells.push(toFacts(calls));
+      if (calls.length > 0) cells.push(calls);
   }
   return cells;
 }
@@ -49,7 +55,7 @@ const BOUGHT_NOTHING: CellFacts = {
   seconds: 0,
 };
 
-/** What a cell took, by its calls, of which there is at least one. Those of other cells took nothing of it. */
+/** What a cell took, by its calls. Those of other cells took nothing of it. */
 function toFacts(all: CellRow['calls']): CellFacts {
   const calls = all.filter(({ takenFrom }) => takenFrom === null);
   if (calls.length === 0) return BOUGHT_NOTHING;
