@@ -64,7 +64,7 @@ async function showCell(
   const { group, runs } = await findRuns(engine.ledger, runName, engine.flag);
   const run = onlyRun(runs, runName);
   const { configs } = await withCurrentGrading(group.header, group.benchmark, engine.blobs);
-  // A dead-letter message names the cell that grades.
+  // A DLQ message names the cell that grades.
   const [config] = chooseConfigs(configs, [answeringConfigOf(configName)], '');
   if (config === undefined) return exitCodes.usage;
   const question = await findQuestion(group.header, id, engine);
