@@ -10,6 +10,7 @@ import type { Price } from './domain/price.ts';
 import type { CreateDigest } from './ports/digest.ts';
 import { builtinPrice } from './pricing/builtin-price.ts';
 import { describeExpectedTarget } from './scorers/describe-expected-target.ts';
+import { describeUngradable } from './scorers/describe-ungradable.ts';
 import { scorerRegistry } from './scorers/registry.ts';
 import { solverRegistry } from './solvers/registry.ts';
 import { applyDatasetDefaults } from './spec/datasets/apply-dataset-defaults.ts';
@@ -91,5 +92,6 @@ export async function checkQuestions(
   return await checkQuestionsWith(source, select, configs, {
     createDigest,
     describeExpectedTarget,
+    describeUngradable,
   });
 }

@@ -233,6 +233,7 @@ export { type Question, type QuestionMessage, questionIdSchema } from './domain/
 export { type ResendNote, resendNoteSchema } from './domain/resends.ts';
 export {
   createScorerRegistry,
+  type JudgeMove,
   type Pattern,
   type ScorerRegistry,
   type ScorerSpec,

@@ -329,8 +329,8 @@ const inOtherTables = mistakes((more) => given({ more }))`
   [prices."lab/m"]\nprompt = 1\ncompletion = 2 => spec: prices."lab/m".input: expected a number, received nothing\nspec: prices."lab/m".output: expected a number, received nothing\nspec: prices."lab/m".prompt: unknown key; did you mean "input"?\nspec: prices."lab/m".completion: unknown key; did you mean "output"?
   [prices."gpt-5"]\ninput = 1\noutput = 2 => spec: prices.gpt-5: expected lane/model, as in openai/gpt-5.2
   [prices.lab.m]\ninput = 1\noutput = 2 => spec: prices.lab: expected lane/model, as in openai/gpt-5.2
-  [scorers.close]\nkind = "numerical" => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex" or "judge", received "numerical"; did you mean "numeric"?
-  [scorers.close]\ntolerance = 1 => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex" or "judge", received nothing
+  [scorers.close]\nkind = "numerical" => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "judge" or "rubric", received "numerical"; did you mean "numeric"?
+  [scorers.close]\ntolerance = 1 => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "judge" or "rubric", received nothing
   [scorers.close]\nkind = "numeric"\ntolerence = 0.1 => spec: scorers.close.tolerence: unknown key; did you mean "tolerance"?
   [scorers.last]\nkind = "regex"\npattern = '(\d+' => spec: scorers.last.pattern: expected a valid regular expression, received "(\\d+"
   [select]\nlimits = 3 => spec: select.limits: unknown key; did you mean "limit"?
@@ -348,6 +348,22 @@ const inAPromptFile = mistakes((prompt) => {
 })`
   => spec: configs.a.prompt_file: <folder>/p.txt: expected text, received an empty file
   {{qestion}} => spec: configs.a.prompt: unknown field {{qestion}}; did you mean {{question}}? (expected question, messages, choices, tags.NAME or metadata.NAME)
+`;
+
+const ofAJudge = mistakes((table) =>
+  given({
+    config: 'model = "lab/m"\nscorer = "quality"',
+    more: `[scorers.quality]\nkind = "judge"\nmodel = "lab/j"\n${table}`,
+  }),
+)`
+  form = "hal" => spec: scorers.quality.form: expected "hle" or "toolorchestra", received "hal"
+  prompt = "{{question}} {{target}}" => spec: configs.a.scorer: scorers.quality.prompt: expected {{answer}}, received a template without it
+  prompt = "{{anwser}}" => spec: configs.a.scorer: scorers.quality.prompt: unknown field {{anwser}}; did you mean {{answer}}? (expected answer, target, rubric, question, messages, choices, tags.NAME or metadata.NAME)
+  prompt = "{{answer}} {{criterion}}" => spec: configs.a.scorer: scorers.quality.prompt: unknown field {{criterion}} (expected answer, target, rubric, question, messages, choices, tags.NAME or metadata.NAME)
+  prompt = "{{answer}} {{rubric}}" => config "a": scorer: question "q1" has no rubric, which the prompt asks for; add it, or leave such questions out with select
+  prompt = "{{answer}} {{metadata.source}}" => config "a": scorer: question "q1" has no metadata.source, which the prompt asks for; add it, or leave such questions out with select
+  prompt_file = "judge.txt" => spec: scorers.quality.prompt_file: <folder>/judge.txt: no such file; check the path
+  prompt = "{{answer}}"\nprompt_file = "judge.txt" => spec: configs.a.scorer: scorers.quality.prompt_file: expected either prompt or prompt_file, received both
 `;
 
 const inFaults = mistakes((faults) => {
@@ -694,6 +710,7 @@ const tables: Readonly<Record<string, readonly Mistake[]>> = {
   inAConfig,
   inOtherTables,
   inAPromptFile,
+  ofAJudge,
   inFaults,
   inQuestions,
   inATable,

@@ -126,7 +126,9 @@ describe('an answer that a judge grades', () => {
     const [content] = group.engine.models.requests
       .filter(isToJudge)
       .map(({ messages }) => messages.at(-1)?.content);
-    expect(content).toContain(`===== response begins =====\n${hostile}\n===== response ends =====`);
+    expect(content).toContain(
+      `====1==== response begins ====1====\n${hostile}\n====1==== response ends ====1====`,
+    );
   });
 
   it.each([
@@ -261,6 +263,78 @@ describe('several judges', () => {
 
     expect(await group.row()).toMatchObject({ outcome: 'ungraded', reason: 'tied-judges' });
     expect(await group.tally()).toMatchObject({ ungraded: 1, toGrade: 0 });
+  });
+});
+
+describe('a rubric', () => {
+  const criteria = [
+    { id: 'cites', text: 'Names a source.', weight: 3 },
+    { id: 'brief', text: 'Is brief.', weight: 1 },
+  ];
+  const benchmark = aJudgedBenchmark({ kind: 'rubric', model: 'court/judge', criteria });
+
+  it('has one verdict for each criterion, and their scores in the row', async () => {
+    const group = new JudgedGroup(
+      judged((asked) => `score: ${asked === 1 ? 1 : 0.5}`),
+      benchmark,
+    );
+
+    await group.answer();
+
+    const row = await group.row();
+    expect(row).toMatchObject({ outcome: 'scored', score: 0.875 });
+    expect(row.metrics).toEqual({ cites: 1, brief: 0.5 });
+    expect(row.calls.map(({ step }) => step)).toEqual([
+      'answer',
+      'judge-1-criterion-1',
+      'judge-1-criterion-2',
+    ]);
+  });
+
+  it('leaves the answer ungraded if one verdict stays missing', async () => {
+    const group = new JudgedGroup(
+      judged((asked) => (asked === 1 ? 'score: 1' : 'Nice.')),
+      benchmark,
+    );
+
+    await group.answer();
+
+    expect(await group.row()).toMatchObject({ outcome: 'ungraded', score: null, metrics: {} });
+  });
+});
+
+describe('the form of ToolOrchestra', () => {
+  const benchmark = aJudgedBenchmark({ ...judgeScorer, form: 'toolorchestra' });
+
+  it('asks no judge about an answer that equals the target, and stores both readings', async () => {
+    const group = new JudgedGroup(
+      judged(() => '<correct>False</correct>', ' 42 '),
+      benchmark,
+    );
+
+    await group.answer();
+
+    expect(await group.row()).toMatchObject({
+      outcome: 'scored',
+      score: 1,
+      metrics: { parityCorrect: 1, tolerantCorrect: 1, parseDiffers: 0 },
+    });
+    expect(group.asked('court')).toBe(0);
+  });
+
+  it('stores both readings of a verdict', async () => {
+    const group = new JudgedGroup(
+      judged(() => '<correct> True </correct>', 'Forty-two'),
+      benchmark,
+    );
+
+    await group.answer();
+
+    expect(await group.row()).toMatchObject({
+      outcome: 'scored',
+      score: 1,
+      metrics: { parityCorrect: 0, tolerantCorrect: 1, parseDiffers: 1 },
+    });
   });
 });
 

@@ -95,7 +95,7 @@ describe('an added scorer', () => {
     ],
     [
       { kind: 'suffix' },
-      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "judge" or "prefix", received "suffix"',
+      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "judge", "rubric" or "prefix", received "suffix"',
     ],
   ])('takes part in the errors for the table %j', (table, problem) => {
     expect(() => parseSpec(specOf(table), 'demo.toml', schema)).toThrow(`demo.toml: ${problem}`);
@@ -136,7 +136,7 @@ describe('a stored group', () => {
       patterns: inProcessPatterns,
     });
 
-    const known = '(expected exact, choice, includes, bbh, numeric, regex, judge)';
+    const known = '(expected exact, choice, includes, bbh, numeric, regex, judge, rubric)';
     expect(resolving).toThrow(`configs.a.scorer: unknown scorer kind "prefix" ${known}`);
     await expect(grading).rejects.toMatchObject({
       code: 'unsupported',

@@ -3,6 +3,7 @@ import {
   type BenchmarkSpec,
   invalidSpec,
   parseSpec,
+  type ScorerSpec,
   type SourceFile,
   showConfig,
   suggestName,
@@ -107,8 +108,14 @@ async function inlinePrompts(
       };
     }),
   );
+  const scorers = await Promise.all(
+    Object.entries(spec.scorers).map(
+      async ([name, table]) =>
+        [name, await inline<ScorerSpec & PromptKeys>(table, `scorers.${name}`)] as const,
+    ),
+  );
   if (problems.length > 0) throw invalidSpec(file, problems);
-  return { ...spec, configs };
+  return { ...spec, configs, scorers: Object.fromEntries(scorers) };
 }
 
 async function readPrompt(

@@ -103,7 +103,7 @@ function findNoVerdict(
 ): ThriceError | undefined {
   if (config?.grades === undefined) return undefined;
   const { scorer, parameters } = configureJudgedScorer(config.scorer, scorers);
-  if (scorer.isVerdict(output, parameters)) return undefined;
+  if (scorer.readVerdict(output, parameters) !== undefined) return undefined;
   return new ThriceError({
     code: 'unreadable-verdict',
     message: `expected a verdict as the prompt asks for it, received ${JSON.stringify((output.text ?? '').slice(0, 100))}`,

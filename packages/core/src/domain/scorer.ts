@@ -44,6 +44,8 @@ interface ScorerBase<Parameters extends z.ZodObject> {
   readonly needsTable: boolean;
   /** What it says of an answer beside the score. @default nothing */
   readonly metrics?: readonly MetricDeclaration[];
+  /** Metrics that depend on the parameters, beside {@link metrics}. @default none */
+  metricsBy?(parameters: z.infer<Parameters>): readonly MetricDeclaration[];
   /** Whether a question without a target can be graded. @default false */
   readonly isTargetOptional?: boolean;
   /**
@@ -126,10 +128,12 @@ export interface JudgedScorer<Parameters extends z.ZodObject = z.ZodObject>
   /** The same verdicts always lead to the same move. Without any, a grade means that no judge needs to be asked. */
   next(judged: JudgedAnswer<z.infer<Parameters>>): JudgeMove;
   /**
-   * Whether a judge's reply is a verdict. One that is not has failed as a call: it is asked again, and never read as
-   * a verdict.
+   * The score, 0..1, that one reply of a judge gives; undefined for a reply that is no verdict. Such a call has failed:
+   * the judge is asked again, and its reply never counts.
    */
-  isVerdict(reply: ModelOutput, parameters: z.infer<Parameters>): boolean;
+  readVerdict(reply: ModelOutput, parameters: z.infer<Parameters>): number | undefined;
+  /** The fields that a prompt of the spec has besides those of a question. */
+  readonly promptFields: Readonly<Record<string, 'required' | 'optional'>>;
 }
 
 /** Turns an answer into a grade. */
@@ -171,6 +175,14 @@ export function configureScorer(spec: ScorerSpec, registry: ScorerRegistry): Con
     message: `scorer "${kind}": ${z.prettifyError(parsed.error)}`,
     cause: parsed.error,
   });
+}
+
+/** The metrics that a scorer computes with its parameters. */
+export function declaredMetrics({
+  scorer,
+  parameters,
+}: ConfiguredScorer): readonly MetricDeclaration[] {
+  return [...(scorer.metrics ?? []), ...(scorer.metricsBy?.(parameters) ?? [])];
 }
 
 /** Says that a kind is not registered, and which are. */

@@ -6,6 +6,7 @@ import { includes } from './includes.ts';
 import { judge } from './judge.ts';
 import { numeric } from './numeric.ts';
 import { regex } from './regex.ts';
+import { rubric } from './rubric.ts';
 
 /** The built-in scorers. To add one: write its file, list it here and in `docs/formats/scorers.md`. */
 export const scorerRegistry: ScorerRegistry = createScorerRegistry([
@@ -16,6 +17,7 @@ export const scorerRegistry: ScorerRegistry = createScorerRegistry([
   numeric,
   regex,
   judge,
+  rubric,
 ]);
 
 /** The versions of the built-in scorers by kind, as manifests record them. */

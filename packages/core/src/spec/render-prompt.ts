@@ -20,17 +20,45 @@ const JUDGE_PROMPT =
  * @param answerCount - The number of answers that a judge's template may place.
  */
 export function checkTemplate(template: string, answerCount = 0): string[] {
+  const answers = answerFieldsOf(answerCount);
+  return unknownFields(template, (field) => answers.includes(field), []);
+}
+
+/**
+ * Returns the problems of the template of a scorer's judges.
+ *
+ * @param fields - Those that it has besides those of a question, and whether it needs them.
+ */
+export function checkJudgeTemplate(
+  template: string,
+  fields: Readonly<Record<string, 'required' | 'optional'>>,
+): readonly string[] {
+  const names = Object.keys(fields);
+  const unknown = unknownFields(template, (field) => names.includes(field), names);
+  if (unknown.length > 0) return unknown;
+  const used = fieldsOf(template);
+  return names
+    .filter((name) => fields[name] === 'required' && !used.includes(name))
+    .map((name) => `expected {{${name}}}, received a template without it`);
+}
+
+/** @param others - Names that a template may have besides those of a question, for the message. */
+function unknownFields(
+  template: string,
+  isOther: (field: string) => boolean,
+  others: readonly string[],
+): string[] {
   return fieldsOf(template)
-    .filter((field) => !FIELD.test(field) && !answerFieldsOf(answerCount).includes(field))
+    .filter((field) => !FIELD.test(field) && !isOther(field))
     .map(
       (field) =>
-        `unknown field {{${field}}}${suggestField(field)} (expected question, messages, choices, tags.NAME or metadata.NAME)`,
+        `unknown field {{${field}}}${suggestField(field, others)} (expected ${[...others, 'question', 'messages', 'choices', 'tags.NAME or metadata.NAME'].join(', ')})`,
     );
 }
 
-function suggestField(field: string): string {
+function suggestField(field: string, others: readonly string[]): string {
   if (QUESTION_NAMES.has(field.toLowerCase())) return '; did you mean {{question}}?';
-  const near = nearestName(field, ['question', 'messages', 'choices']);
+  const near = nearestName(field, ['question', 'messages', 'choices', ...others]);
   return near === undefined ? '' : `; did you mean {{${near}}}?`;
 }
 

@@ -9,14 +9,25 @@ import {
 import { laneOf } from '../domain/breaker.ts';
 import { type KeyStates, namedModelsOf, placedModelsOf } from '../domain/config-models.ts';
 import { judgeModelsOf } from '../domain/judge-models.ts';
-import { describeUnknownKind, type ScorerRegistry, type ScorerSpec } from '../domain/scorer.ts';
+import {
+  describeUnknownKind,
+  type JudgedScorer,
+  type ScorerRegistry,
+  type ScorerSpec,
+} from '../domain/scorer.ts';
 import { builtinLanes, SIMULATOR_LANE } from './builtin-lanes.ts';
 import { showConfig } from './describe-issues.ts';
 import { foreignOrigins } from './key-origins.ts';
 import { suggestName } from './nearest-name.ts';
 import { invalidSpec } from './parse-spec.ts';
 import { protocolProblems } from './protocol-parameters.ts';
-import { checkTemplate, singleBraceField, usesAnswers, usesQuestion } from './render-prompt.ts';
+import {
+  checkJudgeTemplate,
+  checkTemplate,
+  singleBraceField,
+  usesAnswers,
+  usesQuestion,
+} from './render-prompt.ts';
 import { gradeConfigOf } from './resolve-judges.ts';
 import {
   type PlacedRole,
@@ -225,7 +236,8 @@ function scorerProblems(spec: BenchmarkSpec, name: string, scorers: ScorerRegist
   if (table !== undefined) {
     // Only a group that a newer version planned: the spec schema rejects unknown kinds.
     if (!scorers.has(table.kind)) return [`scorer: ${describeUnknownKind(table.kind, scorers)}`];
-    return scorers.get(table.kind)?.reads === 'verdicts' ? judgeProblems(spec, name, table) : [];
+    const scorer = scorers.get(table.kind);
+    return scorer?.reads === 'verdicts' ? judgeProblems(spec, name, table, scorer) : [];
   }
   if (scorers.get(name)?.needsTable === false) return [];
   if (scorers.has(name)) {
@@ -241,7 +253,12 @@ function scorerProblems(spec: BenchmarkSpec, name: string, scorers: ScorerRegist
 }
 
 /** What is wrong with whom a scorer asks. */
-function judgeProblems(spec: BenchmarkSpec, name: string, table: ScorerSpec): string[] {
+function judgeProblems(
+  spec: BenchmarkSpec,
+  name: string,
+  table: ScorerSpec,
+  { promptFields }: JudgedScorer,
+): string[] {
   const { model, models, prompt, prompt_file: file }: JudgeSpec = judgeSpecSchema.parse(table);
   const place = `scorers.${name}`;
   if (model === undefined && models === undefined)
@@ -256,6 +273,9 @@ function judgeProblems(spec: BenchmarkSpec, name: string, table: ScorerSpec): st
       judgeModelsOf(table).map((ref) => [`scorer: ${place}.model`, ref]),
     ),
     ...(prompt === undefined ? [] : twoPrompts(file, `scorer: ${place}.`)),
+    ...(prompt === undefined ? [] : checkJudgeTemplate(prompt, promptFields)).map(
+      (problem) => `scorer: ${place}.prompt: ${problem}`,
+    ),
   ];
 }
 

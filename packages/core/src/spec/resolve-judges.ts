@@ -2,6 +2,7 @@ import type { Config, Role } from '../domain/benchmark.ts';
 import { type JudgeSpec, judgeSpecSchema } from '../domain/benchmark-spec.ts';
 import { gradeConfigName } from '../domain/grade-cell.ts';
 import { judgeModelsOf } from '../domain/judge-models.ts';
+import { judgeStep } from '../domain/judge-step.ts';
 import type { ScorerSpec } from '../domain/scorer.ts';
 import { resolveUse } from './resolve-roles.ts';
 
@@ -54,7 +55,7 @@ function resolveJudges(scorer: ScorerSpec): readonly Role[] {
     // The same seed would draw the same verdict again.
     const seed = spec.seed === undefined ? {} : { seed: spec.seed + index };
     const use = resolveUse({ temperature: 0, ...spec, ...seed }, NOT_STREAMED, model);
-    return { step: `judge-${place + 1}`, ...use };
+    return { step: judgeStep(place), ...use };
   });
 }
 

@@ -1,5 +1,7 @@
+import { readFields } from './read-fields.ts';
+
 /** What a judge says of an answer, in the form that the prompt asks for. */
-export interface Verdict {
+interface HleVerdict {
   readonly isCorrect: boolean;
   /** The final answer that the judge finds; null if it finds none. */
   readonly extracted: string | null;
@@ -8,8 +10,6 @@ export interface Verdict {
   readonly confidence: number | null;
 }
 
-/** Marks of emphasis, headings, lists and quotations around a line of a reply. */
-const DECORATION = /^[\s>#*_`-]+|[\s*_`]+$/g;
 const NONE = /^(?:none|n\/a|null|-)?$/i;
 
 /**
@@ -18,8 +18,8 @@ const NONE = /^(?:none|n\/a|null|-)?$/i;
  *
  * @returns Undefined unless there is a `correct:` line, and all of them say the same, yes or no.
  */
-export function readVerdict(reply: string): Verdict | undefined {
-  const fields = fieldsOf(reply);
+export function readVerdict(reply: string): HleVerdict | undefined {
+  const fields = readFields(reply);
   const said = new Set((fields.get('correct') ?? []).map(yesOrNo));
   const [isCorrect] = said;
   if (said.size !== 1 || isCorrect === undefined) return undefined;
@@ -33,18 +33,6 @@ export function readVerdict(reply: string): Verdict | undefined {
     reasoning: last('reasoning'),
     confidence: ratioOf(last('confidence')),
   };
-}
-
-function fieldsOf(reply: string): ReadonlyMap<string, readonly string[]> {
-  const fields = new Map<string, string[]>();
-  for (const line of reply.split('\n')) {
-    const plain = line.replace(DECORATION, '');
-    const [, name, value = ''] = /^([A-Za-z][A-Za-z_ ]{0,40}?)[\s*_`]*:(.*)$/.exec(plain) ?? [];
-    if (name === undefined) continue;
-    const key = name.trim().toLowerCase().replace(/ /g, '_');
-    fields.set(key, [...(fields.get(key) ?? []), value.replace(DECORATION, '').trim()]);
-  }
-  return fields;
 }
 
 function yesOrNo(text: string): boolean | undefined {

@@ -2,6 +2,7 @@ import { type Config, isJudge, type Role } from '../../domain/benchmark.ts';
 import { type Message, textsOf } from '../../domain/message.ts';
 import { addPrompt, NO_PROMPTS, type PromptSizes } from '../../domain/prompt-sizes.ts';
 import type { Question } from '../../domain/question.ts';
+import type { ScorerSpec } from '../../domain/scorer.ts';
 import { toThriceError } from '../../errors.ts';
 import { renderUnanswered, usesChoices } from '../render-prompt.ts';
 import {
@@ -18,10 +19,18 @@ export interface LongestPrompt {
   readonly chars: number;
 }
 
+/** What scorers say of questions. */
+export interface ScorerChecks {
+  readonly describeExpectedTarget: DescribeExpectedTarget;
+  /** What a question lacks for the judges of a scorer; undefined if it lacks nothing. */
+  readonly describeUngradable: (scorer: ScorerSpec, question: Question) => string | undefined;
+}
+
 /** Checks the questions of one config as they are read, and counts them. */
 export class ConfigCheck {
   readonly config: Config;
   readonly targets: TargetCheck;
+  readonly #scorerChecks: ScorerChecks;
   readonly #includes: (question: Question) => boolean;
   readonly #askings: readonly Role[];
   #count = 0;
@@ -31,9 +40,10 @@ export class ConfigCheck {
   #sizes = NO_PROMPTS;
   #dropsChoices: boolean;
 
-  constructor(config: Config, describeExpectedTarget: DescribeExpectedTarget) {
+  constructor(config: Config, scorerChecks: ScorerChecks) {
     this.config = config;
-    this.targets = createTargetCheck(config, describeExpectedTarget);
+    this.targets = createTargetCheck(config, scorerChecks.describeExpectedTarget);
+    this.#scorerChecks = scorerChecks;
     this.#includes = createSelector(config.select).includes;
     this.#askings = askingsOf(config);
     this.#dropsChoices =
@@ -81,7 +91,13 @@ export class ConfigCheck {
     const [first] = prompts;
     if (first !== undefined) this.#sizes = addPrompt(this.#sizes, first);
     for (const prompt of prompts) this.#longest = longerPrompt(this.#longest, question, prompt);
-    return [...problems, ...this.#findDroppedChoices(question)];
+    return [...problems, ...this.#findUngradable(question), ...this.#findDroppedChoices(question)];
+  }
+
+  #findUngradable(question: Question): readonly string[] {
+    const { name, scorer } = this.config;
+    const problem = this.#scorerChecks.describeUngradable(scorer, question);
+    return problem === undefined ? [] : [`config "${name}": scorer: ${problem}`];
   }
 
   /** Told once, which says it all. */

@@ -3,8 +3,7 @@ import type { Select } from '../../domain/benchmark-spec.ts';
 import type { PromptSizes } from '../../domain/prompt-sizes.ts';
 import type { Question } from '../../domain/question.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
-import { ConfigCheck, type LongestPrompt } from './check-config.ts';
-import type { DescribeExpectedTarget } from './check-targets.ts';
+import { ConfigCheck, type LongestPrompt, type ScorerChecks } from './check-config.ts';
 import type { QuestionSource } from './load-questions.ts';
 import { invalidQuestions, MAX_PROBLEMS } from './read-rows.ts';
 import { createSelector } from './select-questions.ts';
@@ -38,22 +37,16 @@ export interface CheckedQuestions {
  * prompt, checks every target with the scorers that compare with it, and computes the digest.
  *
  * @throws {ThriceError} `invalid-question` for a bad file, a question that a prompt cannot be
- *   rendered for, a target that a scorer cannot use, or a selection without questions.
+ *   rendered for, a target that a scorer cannot use or ask its judges about, or a selection without questions.
  */
 export async function checkQuestions(
   source: QuestionSource,
   select: Select | undefined,
   configs: readonly Config[],
-  {
-    createDigest,
-    describeExpectedTarget,
-  }: {
-    readonly createDigest: CreateDigest;
-    readonly describeExpectedTarget: DescribeExpectedTarget;
-  },
+  { createDigest, ...scorerChecks }: ScorerChecks & { readonly createDigest: CreateDigest },
 ): Promise<CheckedQuestions> {
   const digest = createDigest();
-  const checks = configs.map((config) => new ConfigCheck(config, describeExpectedTarget));
+  const checks = configs.map((config) => new ConfigCheck(config, scorerChecks));
   const problems: string[] = [];
   const countFound = () =>
     checks.reduce((sum, check) => sum + check.targetProblemCount, problems.length);
