@@ -55,6 +55,7 @@ const replacedWords: readonly ReplacedWord[] = [
       'packages/core/src/scorers/choice/reading.ts',
       'packages/core/src/scorers/choice/sentences.ts',
       'packages/core/src/scorers/choice/statements.ts',
+      'packages/core/src/scorers/sparkit/read-sparkit-choice.ts',
       'packages/core/src/spec/datasets/choice-question.ts',
       'packages/core/src/spec/datasets/hle.ts',
       'packages/core/src/spec/datasets/mmlu-pro.ts',

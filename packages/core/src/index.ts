@@ -387,6 +387,7 @@ export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';
 export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
 export { gradeResult } from './scorers/grade-result.ts';
+export { metricsByConfig } from './scorers/metrics-by-config.ts';
 export { toSolverRegistry } from './solvers/registry.ts';
 export { requestOf, textOf } from './solvers/request-of.ts';
 export { builtinLanes, SIMULATOR_LANE } from './spec/builtin-lanes.ts';

@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { ScorerSpec } from '../../../packages/core/src/domain/scorer.ts';
+import { gradeAnswer } from '../../../packages/core/src/scorers/grade-answer.ts';
 import { readSparkitAnswer } from '../../../packages/core/src/scorers/sparkit/read-sparkit-answer.ts';
 import { readSparkitChoice } from '../../../packages/core/src/scorers/sparkit/read-sparkit-choice.ts';
+import { aQuestion, aRecordedAnswer } from '../../support/builders.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 import { hasSharedData, sharedDataDir } from '../../support/shared-data.ts';
 
 describe('the answer that SPARKIT takes from a text', () => {
@@ -40,6 +44,69 @@ describe('the answer that SPARKIT takes from a text', () => {
     const text = `{${'"\\'.repeat(200_000)}}`;
 
     expect(readSparkitAnswer(text).confidence).toBe(0.5);
+  });
+});
+
+describe('what SPARKIT reads wrongly', () => {
+  const gradeChoice = async (output: string, parser?: 'sparkit') => {
+    const scorer = { kind: 'choice', ...(parser && { parser }) };
+    const { outcome, answer } = await gradeAnswer(
+      scorer,
+      aQuestion({ target: ['B'] }),
+      aRecordedAnswer({ output }),
+      { patterns: inProcessPatterns },
+    );
+    return [outcome, answer];
+  };
+
+  it.each([
+    ['misses a choice in parentheses', '(B)', ['scored', 'B'], ['unparsed', null]],
+    ['misses a stated choice', 'The answer is B', ['scored', 'B'], ['unparsed', null]],
+    ['misses the choice of JSON', '{"answer":"B"}', ['scored', 'B'], ['unparsed', null]],
+    [
+      'takes the article of a sentence for a choice',
+      'A long answer starts with A',
+      ['unparsed', null],
+      ['scored', 'A'],
+    ],
+    [
+      'takes the first of two choices',
+      '<answer>C</answer> or <answer>B</answer>',
+      ['unparsed', null],
+      ['scored', 'C'],
+    ],
+  ])('%s, which the default does not', async (_, text, byDefault, asSparkit) => {
+    expect(await gradeChoice(text)).toEqual(byDefault);
+    expect(await gradeChoice(text, 'sparkit')).toEqual(asSparkit);
+  });
+
+  it('compares with the beginning of the target, so that "Both" is B', async () => {
+    const question = aQuestion({ target: [' both of them'] });
+
+    const { score } = await gradeAnswer(
+      { kind: 'choice', parser: 'sparkit' },
+      question,
+      aRecordedAnswer({ output: '<answer>b</answer>' }),
+      { patterns: inProcessPatterns },
+    );
+
+    expect(score).toBe(1);
+  });
+
+  it('takes JSON that ends too early for an answer, which the default does not', async () => {
+    const question = aQuestion({ target: null, metadata: { required_keywords: ['trunc'] } });
+    const recorded = aRecordedAnswer({ output: '{"answer_text":"trunc', finishReason: 'length' });
+    const gradeKeywords = (scorer: ScorerSpec) =>
+      gradeAnswer(scorer, question, recorded, { patterns: inProcessPatterns });
+
+    expect(await gradeKeywords({ kind: 'keyword' })).toMatchObject({
+      outcome: 'unparsed',
+      reason: 'cut-off',
+    });
+    expect(await gradeKeywords({ kind: 'keyword', parser: 'sparkit' })).toMatchObject({
+      outcome: 'scored',
+      score: 0.75,
+    });
   });
 });
 

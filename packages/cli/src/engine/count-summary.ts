@@ -1,6 +1,7 @@
 import {
   isPlanned,
   type LoadedGroup,
+  metricsByConfig,
   type RowStores,
   readRows,
   type Summary,
@@ -14,7 +15,9 @@ export async function countSummary(
   stores: RowStores,
 ): Promise<Summary> {
   const { configs } = await withCurrentGrading(header, benchmark, stores.blobs);
-  const builder = new SummaryBuilder(header, benchmark.coverageFloor);
+  const builder = new SummaryBuilder(header, benchmark.coverageFloor, {
+    metrics: metricsByConfig(configs, stores.scorers),
+  });
   for (const run of header.runs) {
     for (const config of configs) {
       if (!isPlanned(header, config.name)) continue;

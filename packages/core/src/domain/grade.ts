@@ -14,6 +14,11 @@ export interface MetricDeclaration {
   readonly better: 'higher' | 'lower' | 'none';
   /** The values that it can have; infinite where it has no bound. */
   readonly range: readonly [least: number, most: number];
+  /**
+   * Set for the lead of an answer over an answer without content, as in "the question echoed": what that answer is. A
+   * scorer whose answers do not lead on average does not measure answers.
+   */
+  readonly control?: string;
 }
 
 /** What a scorer makes of an answer. */

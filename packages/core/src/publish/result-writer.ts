@@ -4,6 +4,7 @@ import { type Tally, tallySchema } from '../domain/tally.ts';
 import { mapBounded } from '../map-bounded.ts';
 import { SummaryBuilder, summaryStateSchema } from '../results/summary-builder.ts';
 import { TallyCounter } from '../results/tally-counter.ts';
+import { metricsByConfig } from '../scorers/metrics-by-config.ts';
 import {
   type Checkpoints,
   type ConfigState,
@@ -63,7 +64,10 @@ export class ResultWriter {
     this.#current = from?.current ?? undefined;
     const { header, benchmark } = graded;
     const { coverageFloor } = benchmark;
-    this.#summary = new SummaryBuilder(header, coverageFloor, from && { from: from.summary });
+    this.#summary = new SummaryBuilder(header, coverageFloor, {
+      metrics: metricsByConfig(benchmark.configs, init.stores.scorers),
+      ...(from && { from: from.summary }),
+    });
     this.#counter = new TallyCounter(from?.tallies);
   }
 

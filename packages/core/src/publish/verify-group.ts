@@ -12,6 +12,7 @@ import type { Summary } from '../results/summary.ts';
 import { SummaryBuilder } from '../results/summary-builder.ts';
 import { renderSummary } from '../results/summary-table.ts';
 import { TallyCounter } from '../results/tally-counter.ts';
+import { metricsByConfig } from '../scorers/metrics-by-config.ts';
 import { benchmarkOf } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { describeFailure, describePrediction } from './config-writer.ts';
@@ -166,7 +167,9 @@ class GradingCheck {
   async run(): Promise<void> {
     const { header, benchmark } = this.#graded;
     if (this.#isCurrent) await this.#folder.readPaidTwice(this.#stores.blobs);
-    const builder = new SummaryBuilder(header, benchmark.coverageFloor);
+    const builder = new SummaryBuilder(header, benchmark.coverageFloor, {
+      metrics: metricsByConfig(benchmark.configs, this.#stores.scorers),
+    });
     const filesByRun = new Map<string, readonly ConfigFiles[]>();
     for (const run of header.runs) {
       const files: ConfigFiles[] = [];

@@ -1,3 +1,4 @@
+import { ownValue } from '../domain/question.ts';
 import { mean } from '../statistics/mean.ts';
 import { sampleVariance } from '../statistics/sample-variance.ts';
 import type { Moments, ReplicateSummary } from './summary.ts';
@@ -7,10 +8,24 @@ export function replicateMoments(replicates: readonly ReplicateSummary[]): {
   readonly mean: Moments;
   readonly variance: Moments;
 } {
-  return {
-    mean: momentsOf(replicates, mean),
-    variance: momentsOf(replicates, sampleVariance),
-  };
+  const metrics = metricMeans(replicates);
+  const plain = replicates.map(({ metrics: _, ...fields }) => fields);
+  const momentsBy = (estimate: Estimator) => ({
+    ...momentsOf(plain, estimate),
+    ...(metrics && { metrics: nestedMoments(metrics, estimate) }),
+  });
+  return { mean: momentsBy(mean), variance: momentsBy(sampleVariance) };
+}
+
+/** The means of the metrics of each replicate, null where one has none; undefined where none has any. */
+function metricMeans(
+  replicates: readonly ReplicateSummary[],
+): readonly Readonly<Record<string, number | null>>[] | undefined {
+  const names = new Set(replicates.flatMap(({ metrics = {} }) => Object.keys(metrics)));
+  if (names.size === 0) return undefined;
+  return replicates.map(({ metrics = {} }) =>
+    Object.fromEntries([...names].map((name) => [name, ownValue(metrics, name)?.mean ?? null])),
+  );
 }
 
 type Estimator = (values: readonly number[]) => number | undefined;

@@ -5,6 +5,7 @@ import type { ImportedRow } from '../domain/imported.ts';
 import { KnownSum, type KnownSumState, knownSumSchema, NO_SUM } from '../domain/known-sum.ts';
 import { quantile } from '../statistics/quantile.ts';
 import { wilsonInterval } from '../statistics/wilson-interval.ts';
+import { MetricTally, type MetricTallyState, metricTallySchema } from './metric-tally.ts';
 import { latencySchema, type ReplicateSummary } from './summary.ts';
 import { ValueCounts, valueCountsSchema } from './value-counts.ts';
 
@@ -35,6 +36,8 @@ export const replicateTallySchema = z.strictObject({
   truncated: count,
   /** Cells that were imported, whose calls are counted as answers of unknown cost. */
   imported: count,
+  /** Absent where no row has any. */
+  metrics: metricTallySchema.optional(),
 });
 /** What a {@link ReplicateTally} has counted so far. */
 export type ReplicateTallyState = z.infer<typeof replicateTallySchema>;
@@ -65,6 +68,7 @@ export class ReplicateTally {
   #correct: number;
   #truncated: number;
   #imported: number;
+  readonly #metrics: MetricTally;
 
   /** @param from - The state of another tally, to continue with. @default no rows added */
   constructor(run: string, from: ReplicateTallyState = empty) {
@@ -85,6 +89,7 @@ export class ReplicateTally {
     this.#correct = from.correct;
     this.#truncated = from.truncated;
     this.#imported = from.imported;
+    this.#metrics = new MetricTally(from.metrics ?? []);
   }
 
   add(row: CellRow): void {
@@ -94,6 +99,7 @@ export class ReplicateTally {
       this.#scoreSquareSum += row.score * row.score;
       if (row.score === 1) this.#correct += 1;
     }
+    this.#metrics.add(row.metrics);
     const calls = row.calls.filter(isOfAnswer);
     if (calls.some(({ finishReason }) => finishReason === 'length')) this.#truncated += 1;
     for (const call of row.calls) this.#costs[costKindOf(call)].add(call.costUsd);
@@ -111,6 +117,11 @@ export class ReplicateTally {
     for (let call = 0; call < calls; call += 1) this.#costs.answer.add(null);
   }
 
+  /** Those of the rows added so far. */
+  get metrics(): MetricTallyState {
+    return this.#metrics.state();
+  }
+
   /** Rows added so far. */
   get rowCount(): number {
     const { scored, unparsed, ungraded, failed, 'not-attempted': notAttempted } = this.#counts;
@@ -125,6 +136,7 @@ export class ReplicateTally {
   state(): ReplicateTallyState {
     const latencies =
       this.#latencies instanceof ValueCounts ? this.#latencies.state() : this.#latencies;
+    const { metrics } = this;
     return {
       counts: { ...this.#counts },
       costs: {
@@ -140,6 +152,7 @@ export class ReplicateTally {
       correct: this.#correct,
       truncated: this.#truncated,
       imported: this.#imported,
+      ...(metrics.length > 0 && { metrics }),
     };
   }
 
@@ -151,6 +164,7 @@ export class ReplicateTally {
     const coverage = questions === 0 ? 0 : scoreCount / questions;
     const score = scoreCount === 0 ? null : this.#scoreSum / scoreCount;
     const { costUsd, ...spend } = this.#spend();
+    const metrics = this.#metrics.summarize();
     return {
       run: this.#run,
       questions,
@@ -179,6 +193,7 @@ export class ReplicateTally {
       inputTokens: this.#inputTokens.value(),
       outputTokens: this.#outputTokens.value(),
       latency: this.#latency(),
+      ...(metrics && { metrics }),
     };
   }
 

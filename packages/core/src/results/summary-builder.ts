@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import type { CellRow } from '../domain/cell.ts';
+import type { MetricDeclaration } from '../domain/grade.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { clusteredInterval } from '../statistics/clustered-interval.ts';
 import { clusteredStandardError } from '../statistics/clustered-standard-error.ts';
 import { type DatasetAverages, datasetAverages } from './dataset-averages.ts';
+import { MetricTally } from './metric-tally.ts';
 import { replicateMoments } from './replicate-moments.ts';
 import { ReplicateTally, replicateTallySchema } from './replicate-tally.ts';
 import { ScoreClusters, scoreClustersSchema } from './score-clusters.ts';
@@ -52,6 +54,7 @@ export class SummaryBuilder {
   readonly #header: GroupHeader;
   readonly #coverageFloor: number;
   readonly #averagesByDataset: ReadonlyMap<string, DatasetAverages>;
+  readonly #declared: ReadonlyMap<string, readonly MetricDeclaration[]>;
   /** By config, then by run. */
   readonly #byConfig = new Map<string, Map<string, ConfigTallies>>();
   /** By config; of a group with several runs. */
@@ -63,9 +66,12 @@ export class SummaryBuilder {
     coverageFloor: number,
     {
       averages = datasetAverages,
+      metrics = new Map(),
       from = { tallies: [], clusters: [] },
     }: {
       readonly averages?: ReadonlyMap<string, DatasetAverages>;
+      /** What the scorers of the configs declare, by config. @default nothing */
+      readonly metrics?: ReadonlyMap<string, readonly MetricDeclaration[]>;
       /** The state of another builder, to continue with. @default no rows added */
       readonly from?: SummaryState;
     } = {},
@@ -73,6 +79,7 @@ export class SummaryBuilder {
     this.#header = header;
     this.#coverageFloor = coverageFloor;
     this.#averagesByDataset = averages;
+    this.#declared = metrics;
     this.#clusters = new Map(
       from.clusters.map(({ config, ...state }) => [config, new ScoreClusters(state)]),
     );
@@ -152,6 +159,7 @@ export class SummaryBuilder {
     const replicates = tallies.map(({ replicate }) => replicate.summarize(this.#coverageFloor));
     const byTag = summarizeTags(tallies.map(({ tags }) => tags));
     const averages = this.#averagesByDataset.get(this.#header.dataset ?? '')?.(byTag) ?? [];
+    const metrics = this.#summarizeMetrics(config, tallies);
     const isWithheld = replicates.some(({ coverage }) => coverage < this.#coverageFloor);
     return {
       config,
@@ -166,7 +174,21 @@ export class SummaryBuilder {
       ).summarize(),
       ...summarizeSteps(tallies.map(({ steps }) => steps)),
       unscored: new UnscoredTally(...tallies.map(({ unscored }) => unscored.state())).summarize(),
+      ...(metrics && { metrics }),
     };
+  }
+
+  #summarizeMetrics(config: string, tallies: readonly ConfigTallies[]): ConfigSummary['metrics'] {
+    const counted = new MetricTally(...tallies.map(({ replicate }) => replicate.metrics));
+    const figures = counted.summarize();
+    if (figures === undefined) return undefined;
+    const declared = this.#declared.get(config) ?? [];
+    return Object.fromEntries(
+      Object.entries(figures).map(([metric, figure]) => {
+        const found = declared.find(({ name }) => name === metric);
+        return [metric, { ...figure, ...describeMetric(found) }];
+      }),
+    );
   }
 
   /** That of a single replicate, or over several, whose scores of a question depend on each other. */
@@ -215,4 +237,11 @@ export class SummaryBuilder {
     byRun.set(tallies.run, tallies);
     return tallies;
   }
+}
+
+/** @param declared - Undefined for a metric that its scorer does not have in this version. */
+function describeMetric(declared: MetricDeclaration | undefined) {
+  const { unit = null, better = null, range = [], control } = declared ?? {};
+  const [least, most] = range.map((bound) => (Number.isFinite(bound) ? bound : null));
+  return { unit, better, least: least ?? null, most: most ?? null, ...(control && { control }) };
 }

@@ -16,6 +16,11 @@ export function formatMean(mean: number | null): string {
   return mean === null ? NO_FIGURE : mean.toFixed(2);
 }
 
+/** A figure of any size, with four significant digits. */
+export function formatFigure(figure: number | null): string {
+  return figure === null ? NO_FIGURE : String(Number(figure.toPrecision(4)));
+}
+
 /** A time in seconds, with one decimal: calls of the same speed read the same. */
 export function formatSeconds(seconds: number | null): string {
   return seconds === null ? NO_FIGURE : seconds.toFixed(1);

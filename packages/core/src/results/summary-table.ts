@@ -1,7 +1,20 @@
 import { countOf } from '../wording.ts';
+import {
+  controlNotes,
+  metricDataNames,
+  metricDataOf,
+  metricNamesOf,
+  renderMetrics,
+} from './metric-table.ts';
 import type { ConfigSummary, Summary } from './summary.ts';
 import { type SummaryColumn, summaryColumns } from './summary-columns.ts';
-import { formatDollars, formatPercent, formatPlain, NO_FIGURE } from './summary-formats.ts';
+import {
+  formatDollars,
+  formatFigure,
+  formatPercent,
+  formatPlain,
+  NO_FIGURE,
+} from './summary-formats.ts';
 import { renderTable, type TableForm, wrapLine } from './table.ts';
 
 /**
@@ -10,8 +23,8 @@ import { renderTable, type TableForm, wrapLine } from './table.ts';
  *
  * Below the coverage floor, the headline, its interval and every named average are withheld; the
  * bounds show what the score can be. The text form omits columns without figures to fit a terminal;
- * the other forms have every column. Below the table, CSV apart, a line for each column that needs it says
- * what it counts.
+ * the other forms have every column. Below the table, CSV apart, there is one of the metrics, if there are any, and a line
+ * for each column that needs it says what it counts.
  *
  * CSV is data: plain numbers with the names of `summary.json`, nothing for what is unknown or withheld.
  */
@@ -36,6 +49,7 @@ export function renderSummary(
   return [
     wrapLine(`${isNamed ? '' : `${summary.group}: `}${describeSize(summary)}`, width),
     renderColumns(summary.configs, shown, { form, width }),
+    renderMetrics(summary.configs, form, width),
     ...notes(summary, legend, width),
   ]
     .filter((part) => part !== '')
@@ -43,18 +57,17 @@ export function renderSummary(
 }
 
 function renderData(configs: readonly ConfigSummary[], columns: readonly SummaryColumn[]): string {
-  const rows = configs.map((config) =>
-    columns.flatMap(({ names, value }) => {
+  const metrics = metricNamesOf(configs, { withControls: true });
+  const rows = configs.map((config) => [
+    ...columns.flatMap(({ names, value }) => {
       const figure = value(config);
       const parts: readonly unknown[] = Array.isArray(figure) ? figure : [figure];
       return names.map((_, index) => formatPlain(parts[index]));
     }),
-  );
-  return renderTable(
-    columns.flatMap(({ names }) => names),
-    rows,
-    'csv',
-  );
+    ...metrics.flatMap((metric) => metricDataOf(config, metric).map(formatPlain)),
+  ]);
+  const header = [...columns.flatMap(({ names }) => names), ...metrics.flatMap(metricDataNames)];
+  return renderTable(header, rows, 'csv');
 }
 
 const emptyCells: ReadonlySet<string> = new Set([NO_FIGURE, '0', formatDollars(0)]);
@@ -98,6 +111,7 @@ export function renderTagTable(
   width?: number,
 ): string {
   const isData = form === 'csv';
+  const metrics = metricNamesOf(summary.configs, { withControls: isData });
   const rows = summary.configs.flatMap(({ config, byTag }) =>
     Object.entries(byTag[tag] ?? {}).map(([value, counts]) => {
       const score = isCovered(counts, summary.coverageFloor) ? counts.score : null;
@@ -108,11 +122,18 @@ export function renderTagTable(
         String(counts.correct),
         String(counts.scored + counts.unparsed),
         String(counts.cells),
+        ...metrics.flatMap((metric) =>
+          isData
+            ? metricDataOf(counts, metric).map(formatPlain)
+            : [formatFigure(counts.metrics?.[metric]?.mean ?? null)],
+        ),
       ];
     }),
   );
   const withScore = isData ? 'withScore' : 'with score';
-  return renderTable(['config', tag, 'score', 'correct', withScore, 'cells'], rows, form, width);
+  const names = isData ? metrics.flatMap(metricDataNames) : metrics;
+  const header = ['config', tag, 'score', 'correct', withScore, 'cells', ...names];
+  return renderTable(header, rows, form, width);
 }
 
 function isCovered(
@@ -152,7 +173,8 @@ function notes(summary: Summary, legend: readonly string[], width: number | unde
       ),
   );
   const averages = summary.configs.flatMap((entry) => averageLines(entry, summary.coverageFloor));
-  return [[...legend, ...lines, ...truncated, ...otherModels], averages]
+  const beaten = controlNotes(summary.configs);
+  return [[...legend, ...lines, ...beaten, ...truncated, ...otherModels], averages]
     .filter((part) => part.length > 0)
     .map((part) => part.map((line) => `${wrapLine(line, width)}\n`).join(''));
 }

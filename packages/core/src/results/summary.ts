@@ -15,6 +15,31 @@ export const latencySchema = z.strictObject({
   p99S: amount,
 });
 
+/** A metric over the cells that have it. */
+const metricSummarySchema = z.strictObject({
+  /** Cells that have it. */
+  n: count,
+  mean: amount,
+  /** Sample variance over these cells; null for fewer than two. */
+  variance: amount,
+  sum: amount,
+});
+/** A metric over the cells that have it. */
+export type MetricSummary = z.infer<typeof metricSummarySchema>;
+/** By metric. */
+const metricsSchema = z.record(z.string(), metricSummarySchema);
+
+/** A metric of a config, over all replicates, as its scorer declares it; null for what is declared no more. */
+const declaredMetricSchema = metricSummarySchema.extend({
+  unit: z.string().nullable(),
+  better: z.enum(['higher', 'lower', 'none']).nullable(),
+  /** Null for no bound. */
+  least: amount,
+  most: amount,
+  /** Of the lead over an answer without content: what that answer is. */
+  control: z.string().optional(),
+});
+
 /** One config in one run. `score` = sum of scores / (scored + unparsed); unknown is null. */
 export const replicateSchema = z.strictObject({
   run: z.string(),
@@ -63,6 +88,8 @@ export const replicateSchema = z.strictObject({
   inputTokens: count.nullable(),
   outputTokens: count.nullable(),
   latency: latencySchema,
+  /** Absent where no cell has any. */
+  metrics: metricsSchema.optional(),
 });
 /** One config in one run. */
 export type ReplicateSummary = z.infer<typeof replicateSchema>;
@@ -76,6 +103,8 @@ const tagSummarySchema = z.strictObject({
   unparsed: count,
   correct: count,
   score: ratio,
+  /** Absent where no cell has any. */
+  metrics: metricsSchema.optional(),
 });
 /** The cells of one tag value, pooled over replicates. */
 export type TagSummary = z.infer<typeof tagSummarySchema>;
@@ -122,7 +151,7 @@ export type StepSummary = z.infer<typeof stepSummarySchema>;
 
 /** Means or variances of the numeric fields of a replicate, by field. */
 const momentsSchema = z.record(z.string(), z.union([amount, z.record(z.string(), amount)]));
-/** Means or variances of the numeric fields of a replicate; `latency` is nested as there. */
+/** Means or variances of the numeric fields of a replicate; `latency` is nested as there, and `metrics` has the means. */
 export type Moments = z.infer<typeof momentsSchema>;
 
 /** `summary.json` of a run or a group. */
@@ -154,6 +183,8 @@ export const summarySchema = z.strictObject({
       steps: z.array(stepSummarySchema),
       /** Why cells have no score, over all replicates. */
       unscored: z.array(unscoredSchema),
+      /** Over all replicates. Absent where no cell has any. */
+      metrics: z.record(z.string(), declaredMetricSchema).optional(),
     }),
   ),
 });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { CellRow } from '../domain/cell.ts';
+import { MetricTally, type MetricTallyState, metricTallySchema } from './metric-tally.ts';
 import type { TagSummary } from './summary.ts';
 
 /** A tag with more values than this is an identifier rather than a grouping and is left out. */
@@ -11,8 +12,11 @@ const countsSchema = z.object({
   unparsed: z.int(),
   correct: z.int(),
   scoreSum: z.number(),
+  /** Absent where no row has any. */
+  metrics: metricTallySchema.optional(),
 });
-type Counts = z.infer<typeof countsSchema>;
+type CountsState = z.infer<typeof countsSchema>;
+type Counts = Omit<CountsState, 'metrics'> & { readonly metrics: MetricTally };
 
 /** What a {@link TagTally} has counted so far, by tag and value. */
 export const tagTallySchema = z.array(
@@ -30,7 +34,12 @@ export class TagTally {
     this.#byTag = new Map(
       from.map(([tag, values]) => [
         tag,
-        new Map(values.map(([value, counts]) => [value, { ...counts }])),
+        new Map(
+          values.map(([value, counts]) => [
+            value,
+            { ...counts, metrics: new MetricTally(counts.metrics ?? []) },
+          ]),
+        ),
       ]),
     );
   }
@@ -47,7 +56,10 @@ export class TagTally {
   }
 
   state(): TagTallyState {
-    return [...this.#byTag].map(([tag, byValue]) => [tag, [...byValue]]);
+    return [...this.#byTag].map(([tag, byValue]) => [
+      tag,
+      [...byValue].map(([value, counts]) => [value, stateOf(counts)]),
+    ]);
   }
 }
 
@@ -59,13 +71,13 @@ export class TagTally {
 export function summarizeTags(
   tallies: readonly TagTally[],
 ): Record<string, Record<string, TagSummary>> {
-  const byTag = new Map<string, Map<string, TagSummary & { scoreSum: number }>>();
+  const byTag = new Map<string, Map<string, Pooled>>();
   for (const [index, tally] of tallies.entries()) {
     for (const [tag, values] of tally.state()) {
-      const byValue = byTag.get(tag) ?? new Map<string, TagSummary & { scoreSum: number }>();
+      const byValue = byTag.get(tag) ?? new Map<string, Pooled>();
       byTag.set(tag, byValue);
-      for (const [value, { cells, scored, unparsed, correct, scoreSum }] of values) {
-        const pooled = byValue.get(value) ?? { ...nothing };
+      for (const [value, { cells, scored, unparsed, correct, scoreSum, metrics }] of values) {
+        const pooled = byValue.get(value) ?? { ...nothing, metricStates: [] };
         byValue.set(value, pooled);
         if (index === 0) pooled.questions = cells;
         pooled.cells += cells;
@@ -73,6 +85,7 @@ export function summarizeTags(
         pooled.unparsed += unparsed;
         pooled.correct += correct;
         pooled.scoreSum += scoreSum;
+        if (metrics !== undefined) pooled.metricStates.push(metrics);
       }
     }
   }
@@ -85,6 +98,11 @@ export function summarizeTags(
   );
 }
 
+type Pooled = Omit<TagSummary, 'metrics'> & {
+  scoreSum: number;
+  readonly metricStates: MetricTallyState[];
+};
+
 const nothing = {
   questions: 0,
   cells: 0,
@@ -95,15 +113,23 @@ const nothing = {
   scoreSum: 0,
 };
 
-function withScore({
-  scoreSum,
-  ...summary
-}: TagSummary & { readonly scoreSum: number }): TagSummary {
+function withScore({ scoreSum, metricStates, ...summary }: Pooled): TagSummary {
   const scoreCount = summary.scored + summary.unparsed;
-  return { ...summary, score: scoreCount === 0 ? null : scoreSum / scoreCount };
+  const metrics = new MetricTally(...metricStates).summarize();
+  return {
+    ...summary,
+    score: scoreCount === 0 ? null : scoreSum / scoreCount,
+    ...(metrics && { metrics }),
+  };
 }
 
-function countRow(counts: Counts, { outcome, score }: CellRow): void {
+function stateOf({ metrics, ...counts }: Counts): CountsState {
+  const state = metrics.state();
+  return { ...counts, ...(state.length > 0 && { metrics: state }) };
+}
+
+function countRow(counts: Counts, { outcome, score, metrics }: CellRow): void {
+  counts.metrics.add(metrics);
   counts.cells += 1;
   if (outcome === 'scored') counts.scored += 1;
   if (outcome === 'unparsed') counts.unparsed += 1;
@@ -112,5 +138,6 @@ function countRow(counts: Counts, { outcome, score }: CellRow): void {
 }
 
 function emptyCounts(): Counts {
-  return { cells: 0, scored: 0, unparsed: 0, correct: 0, scoreSum: 0 };
+  const metrics = new MetricTally();
+  return { cells: 0, scored: 0, unparsed: 0, correct: 0, scoreSum: 0, metrics };
 }

@@ -4,12 +4,18 @@ import type { TextScorer } from '../domain/scorer.ts';
 import { isOffered, readChoice } from './choice/read-choice.ts';
 import { findChoices } from './choice/read-choice-text.ts';
 import { describeEmptyTarget } from './describe-empty-target.ts';
+import { readSparkitAnswer } from './sparkit/read-sparkit-answer.ts';
+import { readSparkitChoice } from './sparkit/read-sparkit-choice.ts';
+import { sparkitParserShape } from './sparkit/sparkit-parser.ts';
 
 const ONLY_LETTER = /^[\s*"'([]{0,9}([A-Z])[\s).:*"'\]]{0,9}$/iu;
 
-const parameters = z.strictObject({});
+const parameters = z.strictObject(sparkitParserShape);
 
-/** Correct if the choice that the text settles on is the target's, given as a letter or as its text. */
+/**
+ * Correct if the choice that the text settles on is the target's, given as a letter or as its text. With
+ * `parser = "sparkit"`, as SPARKIT's strict rubric reads and compares it.
+ */
 export const choice: TextScorer<typeof parameters> = {
   kind: 'choice',
   reads: 'text',
@@ -17,11 +23,21 @@ export const choice: TextScorer<typeof parameters> = {
   parameters,
   needsTable: false,
   answerNoun: 'choice',
-  read: (answer, { choices }) => readChoice(answer, choices ?? []),
-  matches: (answer, target, { choices }) => answer === readTarget(target, choices ?? []),
-  describeExpectedTarget: (target, { choices }) =>
-    describeEmptyTarget(target) ?? describeChoice(target, choices ?? []),
+  read: (answer, { choices }, { parser }) =>
+    parser === 'sparkit'
+      ? readSparkitChoice(readSparkitAnswer(answer.text).text)
+      : readChoice(answer, choices ?? []),
+  matches: (answer, target, { choices }, { parser }) =>
+    answer === (parser === 'sparkit' ? sparkitTarget(target) : readTarget(target, choices ?? [])),
+  describeExpectedTarget: (target, { choices }, { parser }) =>
+    describeEmptyTarget(target) ??
+    (parser === 'sparkit' ? undefined : describeChoice(target, choices ?? [])),
 };
+
+/** Whatever the target begins with. */
+function sparkitTarget(target: string): string {
+  return target.trim().toUpperCase().charAt(0);
+}
 
 /** Returns the letter of a target that is only the letter of a choice, or only the text of one. */
 function readTarget(target: string, choices: readonly string[]): string | undefined {

@@ -1,9 +1,11 @@
 import type { RecordedAnswer } from '../domain/cell.ts';
 import { AWAITING_JUDGE, type Grade, scored, ungraded, unparsed } from '../domain/grade.ts';
-import type { Question } from '../domain/question.ts';
+import { ownValue, type Question } from '../domain/question.ts';
 import {
   type AnswerText,
+  type ConfiguredScorer,
   configureScorer,
+  declaredMetrics,
   type JudgedAnswer,
   type JudgedScorer,
   type JudgeMove,
@@ -48,7 +50,19 @@ export async function gradeAnswer(
   grader: Grader,
   judging: Judging = NOT_JUDGED,
 ): Promise<Grade> {
-  const { scorer, parameters } = configureScorer(scorerSpec, grader.scorers ?? scorerRegistry);
+  const configured = configureScorer(scorerSpec, grader.scorers ?? scorerRegistry);
+  return withMetrics(
+    await gradeBy(configured, question, recorded, { grader, judging }),
+    configured,
+  );
+}
+
+async function gradeBy(
+  { scorer, parameters }: ConfiguredScorer,
+  question: Question,
+  recorded: RecordedAnswer,
+  { grader, judging }: { readonly grader: Grader; readonly judging: Judging },
+): Promise<Grade> {
   const answer = toGradable(scorer, question, recorded);
   if ('outcome' in answer) return answer;
   switch (scorer.reads) {
@@ -63,6 +77,17 @@ export async function gradeAnswer(
     default:
       return assertNever(scorer);
   }
+}
+
+/** A grade with each metric that its scorer declares: null for what it does not say of the answer. */
+function withMetrics(grade: Grade, configured: ConfiguredScorer): Grade {
+  const declared = declaredMetrics(configured);
+  if (declared.length === 0) return grade;
+  const metrics = declared.map(({ name }) => {
+    const value = ownValue(grade.metrics ?? {}, name) ?? null;
+    return [name, Number.isFinite(value) ? value : null] as const;
+  });
+  return { ...grade, metrics: Object.fromEntries(metrics) };
 }
 
 /** Who judges, and what they have said. */
@@ -82,10 +107,14 @@ export function nextJudgeMove(
   judging: Judging,
   registry: ScorerRegistry = scorerRegistry,
 ): JudgeMove {
-  const { scorer, parameters } = configureJudgedScorer(scorerSpec, registry);
+  const configured = configureJudgedScorer(scorerSpec, registry);
+  const { scorer, parameters } = configured;
   const answer = toGradable(scorer, question, recorded);
-  if ('outcome' in answer) return { kind: 'grade', grade: answer };
-  return scorer.next({ question, answer, parameters, ...judging });
+  const move: JudgeMove =
+    'outcome' in answer
+      ? { kind: 'grade', grade: answer }
+      : scorer.next({ question, answer, parameters, ...judging });
+  return move.kind === 'ask' ? move : { ...move, grade: withMetrics(move.grade, configured) };
 }
 
 /** Whether an answer cannot be graded without a judge. @throws {ThriceError} As {@link nextJudgeMove}. */

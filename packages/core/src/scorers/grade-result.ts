@@ -12,7 +12,8 @@ export async function gradeResult(
 ): Promise<CellResult> {
   if (isGradedBy(config, result)) return result;
   const grade = await gradeAnswer(config.scorer, question, result, grader);
-  return { ...result, ...grade, grading: config.grading };
+  const { metrics: _, ...answer } = result;
+  return { ...answer, ...grade, grading: config.grading };
 }
 
 /** Whether a result has the grade of the config's grading. A failed cell has no answer to grade. */

@@ -4,6 +4,7 @@ import { choice } from './choice.ts';
 import { exact } from './exact.ts';
 import { includes } from './includes.ts';
 import { judge } from './judge.ts';
+import { keyword } from './keyword.ts';
 import { numeric } from './numeric.ts';
 import { regex } from './regex.ts';
 import { rubric } from './rubric.ts';
@@ -16,6 +17,7 @@ export const scorerRegistry: ScorerRegistry = createScorerRegistry([
   bbh,
   numeric,
   regex,
+  keyword,
   judge,
   rubric,
 ]);

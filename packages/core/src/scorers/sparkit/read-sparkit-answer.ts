@@ -34,7 +34,6 @@ interface SparkitFields {
   readonly answer_text?: unknown;
   readonly answer_confidence?: unknown;
   readonly citations?: unknown;
-  readonly citation_count?: unknown;
 }
 
 /**

@@ -1,0 +1,16 @@
+import type { Config } from '../domain/benchmark.ts';
+import type { MetricDeclaration } from '../domain/grade.ts';
+import { configureScorer, declaredMetrics, type ScorerRegistry } from '../domain/scorer.ts';
+import { scorerRegistry } from './registry.ts';
+
+/** The metrics that the scorers of configs declare, by config; none for a scorer that this release does not have. */
+export function metricsByConfig(
+  configs: readonly Pick<Config, 'name' | 'scorer'>[],
+  registry: ScorerRegistry = scorerRegistry,
+): ReadonlyMap<string, readonly MetricDeclaration[]> {
+  return new Map(
+    configs
+      .filter(({ scorer }) => registry.has(scorer.kind))
+      .map(({ name, scorer }) => [name, declaredMetrics(configureScorer(scorer, registry))]),
+  );
+}
