@@ -257,8 +257,8 @@ const inAConfig = mistakes((line) =>
   solver = "vote"\nmodel = "lab/m" => spec: configs.a.samples: expected how often to ask the model, at least 2, received nothing
   scorer = { kind = "numeric" } => spec: configs.a.scorer: expected a text, received {"kind":"numeric"}
   scorer = "regex" => spec: configs.a.scorer: expected the name of a [scorers.NAME] table for "regex", received the kind alone; write [scorers.mine] with kind = "regex" and its parameters, then scorer = "mine"
-  scorer = "exakt" => spec: configs.a.scorer: unknown scorer "exakt"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)
-  scorer = "quality" => spec: configs.a.scorer: unknown scorer "quality" (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)
+  scorer = "exakt" => spec: configs.a.scorer: unknown scorer "exakt"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)
+  scorer = "quality" => spec: configs.a.scorer: unknown scorer "quality" (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)
   served_model = "pinned" => spec: configs.a.served_model: expected "pin", "warn" or "allow", received "pinned"
   share_calls = true => spec: configs.a.share_calls: unknown key; it belongs to the whole benchmark: write it at the top of the spec
   solver = "chain_of_thought" => spec: configs.a.solver: expected one of "direct", "router", "cascade", "vote", received "chain_of_thought"
@@ -291,8 +291,8 @@ const inAConfig = mistakes((line) =>
   reasoning_effort = 3 => spec: configs.a.reasoning_effort: expected "none", "minimal", "low", "medium", "high", "xhigh" or "max", received 3
   scorer = "" => spec: configs.a.scorer: expected a text, not an empty one, received ""
   scorer = ["exact", "numeric"] => spec: configs.a.scorer: expected a text, received ["exact","numeric"]
-  scorer = "accuracy" => spec: configs.a.scorer: unknown scorer "accuracy" (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)
-  scorer = "numric" => spec: configs.a.scorer: unknown scorer "numric"; did you mean "numeric"? (expected exact, choice, includes, bbh, numeric, or the name of a [scorers.NAME] table)
+  scorer = "accuracy" => spec: configs.a.scorer: unknown scorer "accuracy" (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)
+  scorer = "numric" => spec: configs.a.scorer: unknown scorer "numric"; did you mean "numeric"? (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)
   prompt = "{{ question }} {{answer}}" => spec: configs.a.prompt: unknown field {{answer}} (expected question, messages, choices, tags.NAME or metadata.NAME)
   prompt = "{{question" => spec: configs.a.prompt: expected {{question}} or {{messages}}, received a template with neither: every question would be sent the same way
   prompt = "{{question}} {{target}}" => spec: configs.a.prompt: unknown field {{target}} (expected question, messages, choices, tags.NAME or metadata.NAME)
