@@ -114,10 +114,10 @@ const replacedWords: readonly ReplacedWord[] = [
     ],
   },
   {
-    word: 'on trial, probed',
+    word: 'on trial, probed, of a breaker',
     instead: 'half-open',
-    // "probing" is the purpose of a call that probes how answers are graded.
-    pattern: /\bon trial\b|\bprobed\b/i,
+    // What is probed is how answers are graded.
+    pattern: /\bon trial\b|\b(?:breakers?|lanes?|models?) (?:is |are |was |were )?probed\b/i,
   },
   {
     word: 'parked',

@@ -266,6 +266,7 @@ function addGradingCommands(program: Command, run: Run): void {
     .option('--model <lane/model>', 'the judge, instead of that of the scorer')
     .option('--scorer <name>', 'a [scorers.NAME] table of the group that asks a judge')
     .option('--replicates <n>', 'how often each judge judges each answer', wholeNumberTo(99))
+    .option('--probe', 'also ask the judges about changed answers, to find out what moves them')
     .option('--configs <names>', 'only these configs, separated by commas', nameList)
     .option(...waitOption)
     .option(...folderOption)

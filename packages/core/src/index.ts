@@ -69,6 +69,7 @@ export { type BudgetEdit, editBudget, withBudget } from './change/edit-budget.ts
 export { editGroup, type PlanEdit } from './change/edit-group.ts';
 export { editedMeanwhile } from './change/edited-meanwhile.ts';
 export type { EditOrigin } from './change/later-judges.ts';
+export { probeGroup } from './change/probe-group.ts';
 export { rerunCells } from './change/rerun-cells.ts';
 export {
   addGrading,

@@ -1,11 +1,4 @@
-import {
-  countOf,
-  finalizeGroup,
-  loadGroup,
-  rerunCells,
-  rescoreGroup,
-  withCurrentGrading,
-} from '@thrice/core';
+import { countOf, finalizeGroup, loadGroup, rerunCells, withCurrentGrading } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { refuseImported } from '../engine/refuse-imported.ts';
@@ -18,11 +11,13 @@ import { reportEdit } from '../render/report-edit.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { describeJudging, type JudgeChoice, judgesOf } from '../spec/choose-judges.ts';
+import { addJudges, describeJudging, type JudgeChoice, judgesOf } from '../spec/choose-judges.ts';
 import { originOf } from '../spec/origin-of.ts';
 
 /** Options of `thrice judge`. */
 export interface JudgeOptions extends EngineOptions, JudgeChoice {
+  /** Finds out what moves the judges, besides the answers. */
+  readonly probe?: boolean;
   readonly waitForQuota?: boolean;
   readonly json?: boolean;
 }
@@ -45,26 +40,27 @@ export async function judgeGroup(
   const found = await findGroup(engine.ledger, name);
   refuseImported(found.header);
   const graded = await withCurrentGrading(found.header, found.benchmark, engine.blobs);
-  const { configs, scorers } = describeJudging({ ...found, benchmark: graded }, options);
+  const judging = describeJudging({ ...found, benchmark: graded }, options);
   using patterns = openPatterns();
   const { ledger, blobs, budgets, clock } = engine;
   const stores = { ledger, blobs, budgets, clock, patterns };
-  const origin = originOf(found, terminal);
+  const isProbed = options.probe === true;
+  const edit = { judging, origin: originOf(found, terminal), isProbed };
   const header = await alone('judge', found.header, engine, async () => {
-    const rescored = await rescoreGroup(found, scorers, origin, stores);
+    const judged = await addJudges(found, edit, stores);
     // The counts say from then on what is to be judged.
-    if (rescored.isNew) await finalizeGroup(loadGroup({ ...found, ...rescored }), stores);
-    return rescored.header;
+    if (judged.isNew) await finalizeGroup(loadGroup({ ...found, header: judged.header }), stores);
+    return judged.header;
   });
   if (header.edits.length > found.header.edits.length) reportEdit(found.header, header, terminal);
   const group = loadGroup((await ledger.readGroup(header.group)) ?? found);
   await using prepared = await prepareGroup(group, engine, terminal, options);
-  const gradeConfigs = judgesOf(prepared.benchmark.configs, configs);
+  const gradeConfigs = judgesOf(prepared.benchmark.configs, judging.configs, isProbed);
   refuseMissingKeys(header, { ...prepared.benchmark, configs: gradeConfigs }, terminal);
   await ledger.setGroupState(header.group, 'active');
   const toSend = { ledger, blobs, queue: engine.queueOf(header.group), patterns };
   const sentCount = await rerunCells(header, header.runs, gradeConfigs, toSend);
-  terminal.error(`judging ${countOf(sentCount, 'answer')}`);
+  terminal.error(`${countOf(sentCount, isProbed ? 'cell' : 'answer')} to judge`);
   using signals = listenForStop();
   return await runToCompletion({
     terminal,

@@ -1,15 +1,21 @@
 import {
   type BenchmarkSpec,
   type Config,
+  type EditOrigin,
+  type FinalizeStores,
   type GroupHeader,
   isPlanned,
   judgeModelsOf,
   type LoadedGroup,
+  loadGroup,
+  probeGroup,
+  rescoreGroup,
   resolveBenchmark,
   type ScorerSpec,
   type SpecScorers,
   suggestName,
   ThriceError,
+  withCurrentGrading,
 } from '@thrice/core';
 import { chooseConfigs } from './apply-overrides.ts';
 
@@ -52,11 +58,48 @@ export function describeJudging(group: LoadedGroup, choice: JudgeChoice): Judgin
   return { configs: judged.map(({ name }) => name), scorers: { specSha256, scorers, prices } };
 }
 
-/** The configs whose cells grade those of some configs. */
-export function judgesOf(configs: readonly Config[], names: readonly string[]): readonly Config[] {
-  return configs.flatMap(({ name, gradedBy }) =>
-    names.includes(name) && gradedBy !== undefined ? [gradedBy] : [],
-  );
+/**
+ * The configs whose cells grade those of some configs.
+ *
+ * @param isProbed - Whether those whose cells probe that count as well.
+ */
+export function judgesOf(
+  configs: readonly Config[],
+  names: readonly string[],
+  isProbed: boolean,
+): readonly Config[] {
+  const judged = configs.filter(({ name }) => names.includes(name));
+  return judged.flatMap(({ gradedBy, judgedBy = [] }) => {
+    if (gradedBy === undefined) return [];
+    const probing = judgedBy.filter(({ probes }) => probes === gradedBy.name);
+    return isProbed ? [gradedBy, ...probing] : [gradedBy];
+  });
+}
+
+/** What adds judges, or probes of them, to a group. */
+export interface JudgingEdit {
+  readonly judging: Judging;
+  readonly origin: EditOrigin;
+  readonly isProbed: boolean;
+}
+
+/**
+ * Adds the chosen judges to a group, and that they are probed. Nobody is asked yet.
+ *
+ * @returns The header as it is then, and whether the group has another grading.
+ * @throws {ThriceError} `spec-changed` when another command edits or deletes the group.
+ */
+export async function addJudges(
+  group: LoadedGroup,
+  { judging: { configs, scorers }, origin, isProbed }: JudgingEdit,
+  stores: FinalizeStores,
+): Promise<{ readonly header: GroupHeader; readonly isNew: boolean }> {
+  const { header, isNew } = await rescoreGroup(group, scorers, origin, stores);
+  if (!isProbed) return { header, isNew };
+  const judged = loadGroup({ ...group, header });
+  const current = await withCurrentGrading(header, judged.benchmark, stores.blobs);
+  const names = judgesOf(current.configs, configs, false).map(({ name }) => name);
+  return { header: await probeGroup(judged, names, origin, stores), isNew };
 }
 
 /** The scorers by which the chosen configs of a group are judged, and the prices of the models that they ask. */

@@ -1,10 +1,10 @@
-import { judgeModelsOf, laneOf, loadGroup, rescoreGroup, withCurrentGrading } from '@thrice/core';
+import { judgeModelsOf, laneOf, loadGroup, withCurrentGrading } from '@thrice/core';
 import { findGroup } from '../engine/find-group.ts';
 import { refuseImported } from '../engine/refuse-imported.ts';
 import { reportEdit } from '../render/report-edit.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { describeJudging, type JudgeChoice, judgesOf } from '../spec/choose-judges.ts';
+import { addJudges, describeJudging, type JudgeChoice, judgesOf } from '../spec/choose-judges.ts';
 import { originOf } from '../spec/origin-of.ts';
 import { rerunOnStage } from './rerun-on-stage.ts';
 import { openStageEngine } from './stage-engine.ts';
@@ -14,24 +14,30 @@ import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
 export async function judgeOnStage(
   terminal: Terminal,
   name: string,
-  options: JudgeChoice & { readonly stage: string; readonly json?: boolean },
+  options: JudgeChoice & {
+    readonly stage: string;
+    readonly probe?: boolean;
+    readonly json?: boolean;
+  },
 ): Promise<ExitCode> {
   let judged: readonly string[];
+  const isProbed = options.probe === true;
   {
     using engine = await openStageEngine(options.stage);
     const found = await findGroup(engine.ledger, name, engine.flag);
     refuseImported(found.header);
     const graded = await withCurrentGrading(found.header, found.benchmark, engine.blobs);
-    const { configs, scorers } = describeJudging({ ...found, benchmark: graded }, options);
-    const models = [...scorers.scorers.values()].flatMap(judgeModelsOf);
+    const judging = describeJudging({ ...found, benchmark: graded }, options);
+    const models = [...judging.scorers.scorers.values()].flatMap(judgeModelsOf);
     refuseUnknownLanes(models.map(laneOf), engine.stage);
     // Before the group has cells to send: the reconciler repairs what a crash leaves.
     await engine.activeGroups.add(found.header.group);
-    const { header } = await rescoreGroup(found, scorers, originOf(found, terminal), engine);
+    const edit = { judging, origin: originOf(found, terminal), isProbed };
+    const { header } = await addJudges(found, edit, engine);
     if (header.edits.length > found.header.edits.length) reportEdit(found.header, header, terminal);
     const after = loadGroup({ ...found, header });
     refuseUnfitLanes(after.benchmark, engine.stage);
-    judged = configs;
+    judged = judging.configs;
   }
-  return await rerunOnStage(terminal, name, options, (all) => judgesOf(all, judged));
+  return await rerunOnStage(terminal, name, options, (all) => judgesOf(all, judged, isProbed));
 }

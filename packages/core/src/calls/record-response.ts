@@ -3,12 +3,12 @@ import type { Worker } from '../cells/worker.ts';
 import { type Config, findConfig } from '../domain/benchmark.ts';
 import type { ServedModelPolicy } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
-import type { Call, JournalEntry, JournalPlace, ModelOutput } from '../domain/call.ts';
+import type { Call, JournalEntry, JournalPlace } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import { ThriceError } from '../errors.ts';
 import type { ModelResponse } from '../ports/model-client.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
-import { configureJudgedScorer } from '../scorers/grade-answer.ts';
+import { isReadableReply } from '../scorers/judge/readable-reply.ts';
 import type { CallOption } from './call-options.ts';
 
 /** A response that is paid for, and the call that it is of. */
@@ -39,11 +39,14 @@ export async function recordResponse(
   const { key, option, place, callId, response } = paid;
   const { output, raw } = response;
   const config = findConfig(worker.benchmark, key.config);
-  const fault = findFault(paid) ?? findNoVerdict(response.output, config, worker);
+  const fault = findFault(paid) ?? findNoVerdict(paid, config, worker);
   const judged =
     config?.grades === undefined
       ? ({ purpose: 'answering' } as const)
-      : ({ purpose: 'grading', grading: config.grading } as const);
+      : ({
+          purpose: config.probes === undefined ? 'grading' : 'probing',
+          grading: config.grading,
+        } as const);
   const call: Call = { ...describeCall(paid, worker), ...judged, discarded: fault?.code ?? null };
   const facts = { schemaVersion: 1, kind: 'model-call', callId } as const;
   const entry = await commit({ ...facts, ...place, call, output, raw });
@@ -97,13 +100,12 @@ function findFault({
 
 /** Returns why the reply of a judge is no verdict; undefined if it is one, or nobody judges. */
 function findNoVerdict(
-  output: ModelOutput,
+  { option: { step }, response: { output } }: PaidResponse,
   config: Config | undefined,
   { scorers }: Pick<Worker, 'scorers'>,
 ): ThriceError | undefined {
   if (config?.grades === undefined) return undefined;
-  const { scorer, parameters } = configureJudgedScorer(config.scorer, scorers);
-  if (scorer.readVerdict(output, parameters) !== undefined) return undefined;
+  if (isReadableReply({ step, output }, config, scorers)) return undefined;
   return new ThriceError({
     code: 'unreadable-verdict',
     message: `expected a verdict as the prompt asks for it, received ${JSON.stringify((output.text ?? '').slice(0, 100))}`,

@@ -25,6 +25,7 @@ import { completeCell, completeGrade, failCell, releaseCell } from './end-cell.t
 import { type GradeMove, nextGradeMove } from './grade-moves.ts';
 import { sendGradeTask } from './grade-task.ts';
 import { abortCell, handleFailure, logAttempt } from './handle-failure.ts';
+import { nextProbeMove } from './probe-moves.ts';
 import { readGraded } from './read-graded.ts';
 import { readQuestion } from './read-question.ts';
 import { solverInputOf } from './solver-input.ts';
@@ -99,7 +100,9 @@ async function performSteps(
   const nextMove =
     graded === undefined
       ? nextSolverMove(config, question, worker)
-      : nextGradeMove(config, { question, graded }, worker);
+      : config.probes === undefined
+        ? nextGradeMove(config, { question, graded }, worker)
+        : await nextProbeMove(config, { key: cell.key, question, graded }, worker);
   journal.performed = await journal.read();
   for (;;) {
     const move = await nextMove(journal.performed);
@@ -199,8 +202,8 @@ async function readCurrentlyGraded(
   config: Config,
   { ledger, benchmark }: Worker,
 ): Promise<RecordedAnswer | undefined> {
-  const { name, grades } = config;
-  if (grades === undefined || findConfig(benchmark, grades)?.gradedBy?.name !== name)
+  const { name, grades, probes = name } = config;
+  if (grades === undefined || findConfig(benchmark, grades)?.gradedBy?.name !== probes)
     return undefined;
   return await readGraded(key, config, ledger);
 }

@@ -116,6 +116,8 @@ export interface Config extends ModelUse {
   readonly judgedBy?: readonly Config[] | undefined;
   /** The config whose answers its cells grade; undefined for one that answers. */
   readonly grades?: string | undefined;
+  /** The config whose grading its cells probe, by name: they grade nothing. */
+  readonly probes?: string | undefined;
 }
 
 /** A benchmark with every default, built-in lane and reference resolved. */

@@ -181,6 +181,8 @@ export const cellRowSchema = z.strictObject({
   overheadUsd: z.number().nullable(),
   /** Cost of the discarded calls, USD; null if the cost of any of them is unknown. */
   wasteUsd: z.number().nullable(),
+  /** The scores of what probes made of the answer, by probe; null for what could not be graded. Absent: nobody has probed. */
+  probes: metricsSchema.optional(),
   /** Absent for a cell that was answered here. */
   imported: importedRowSchema.optional(),
 });

@@ -1,6 +1,6 @@
 import type { ConfigSpec } from './benchmark-spec.ts';
 import { laneOf } from './breaker.ts';
-import { gradeConfigName, isGradeConfig } from './grade-cell.ts';
+import { gradeConfigName, isGradeConfig, probeConfigName } from './grade-cell.ts';
 import type { GroupHeader, LaterJudges } from './group.ts';
 import { judgeModelsOf } from './judge-models.ts';
 
@@ -53,9 +53,10 @@ export type PlannedModels = Pick<GroupHeader, 'spec' | 'keys' | 'configs' | 'lat
 export function modelsOfConfig(header: PlannedModels, name: string): readonly string[] {
   const { spec, keys } = header;
   if (isGradeConfig(name)) {
-    const judges = judgesOf(header).find(
-      (each) => gradeConfigName(each.config, each.grading) === name,
-    );
+    const judges = judgesOf(header).find((each) => {
+      const graded = gradeConfigName(each.config, each.grading);
+      return graded === name || probeConfigName(graded) === name;
+    });
     return judges === undefined ? [] : judgeModelsOf(judges.scorer);
   }
   const config = spec.configs.find((each) => each.name === name);
@@ -76,9 +77,12 @@ export function judgesOf({
 /** Who judges the answers of a config, since which grading; and by which targets, if not those of the plan. */
 export type Judges = Omit<LaterJudges, 'grading'> & { readonly grading: number };
 
-/** The names of the configs whose cells grade the answers of a group's configs, in any of its gradings. */
-export function gradeConfigsOf(header: Parameters<typeof judgesOf>[0]): readonly string[] {
-  return judgesOf(header).map(({ config, grading }) => gradeConfigName(config, grading));
+/** The names of the configs whose cells grade the answers of a group's configs, in any of its gradings, or probe that. */
+export function gradeConfigsOf(
+  header: Pick<GroupHeader, 'configs' | 'laterJudges' | 'probed'>,
+): readonly string[] {
+  const names = judgesOf(header).map(({ config, grading }) => gradeConfigName(config, grading));
+  return [...names, ...(header.probed ?? []).map(probeConfigName)];
 }
 
 /** The name of the config whose cells grade the answers of another one at last; undefined if none do. */

@@ -10,7 +10,20 @@ export function gradeConfigName(config: string, grading: number): string {
   return `${config}${SEPARATOR}${grading}`;
 }
 
-/** Whether the cells of a config grade the answers of another one. */
+/** Ends the name of a config whose cells probe how another one grades. */
+const PROBE_SUFFIX = '+probe';
+
+/** The name of the config whose cells probe how those of a config grade. */
+export function probeConfigName(gradeConfig: string): string {
+  return `${gradeConfig}${PROBE_SUFFIX}`;
+}
+
+/** Whether the cells of a config probe how answers are graded: they grade none. */
+export function isProbeConfig(name: string): boolean {
+  return isGradeConfig(name) && name.endsWith(PROBE_SUFFIX);
+}
+
+/** Whether the cells of a config grade the answers of another one, or probe how that is done. */
 export function isGradeConfig(name: string): boolean {
   return name.includes(SEPARATOR);
 }

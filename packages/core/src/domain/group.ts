@@ -107,6 +107,8 @@ export const groupHeaderSchema = z.strictObject({
   ),
   /** Oldest first. Absent: none. */
   laterJudges: z.array(laterJudgesSchema).optional(),
+  /** The names of the configs whose cells grade and were probed. Absent: none. */
+  probed: z.array(z.string()).optional(),
   waitForQuota: z.boolean(),
   /** The groups whose calls it takes where it asks the same, in this order. */
   reuse: z.array(z.string()),

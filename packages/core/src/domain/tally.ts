@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { spendOf } from './call.ts';
 import { type CellKey, type CellResult, countRetries, hasScore } from './cell.ts';
 import { AWAITING_JUDGE } from './grade.ts';
-import { isGradeConfig } from './grade-cell.ts';
+import { isGradeConfig, isProbeConfig } from './grade-cell.ts';
 import type { GroupHeader } from './group.ts';
 
 /**
@@ -45,15 +45,26 @@ export type TallyChange = Readonly<
     Pick<Tally, 'costUsd' | 'overheadUsd' | 'unpricedCalls'>
 >;
 
+const NOTHING = {
+  scored: 0,
+  unparsed: 0,
+  ungraded: 0,
+  failed: 0,
+  toGrade: 0,
+  correct: 0,
+  retries: 0,
+} as const;
+
 /**
  * What the completion of a cell adds to the tally of {@link answeringConfigOf its config}. The grade of an answer that
- * waited for its judge replaces that answer's count as ungraded.
+ * waited for its judge replaces that answer's count as ungraded; a probe adds its cost.
  */
 export function tallyChangeOf(
   { config }: Pick<CellKey, 'config'>,
   result: Pick<CellResult, 'outcome' | 'score' | 'reason' | 'calls' | 'attempts'>,
 ): TallyChange {
   const { outcome, score, reason, calls } = result;
+  if (isProbeConfig(config)) return { ...NOTHING, ...spendOf(calls) };
   const isGrade = isGradeConfig(config);
   const countOf = (each: string) => (outcome === each ? 1 : 0);
   const hasGrade = isGrade && hasScore(outcome);

@@ -117,6 +117,7 @@ function gradedByOf(
   return gradeConfigs.find(
     (each) =>
       each.grades === name &&
+      each.probes === undefined &&
       each.targetsKey === targetsKey &&
       canonicalText(each.scorer) === canonicalText(scorer),
   );

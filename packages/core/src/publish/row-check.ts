@@ -1,3 +1,4 @@
+import { nextProbeMove } from '../cells/probe-moves.ts';
 import { replayAnswer } from '../cells/replay-answer.ts';
 import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
 import {
@@ -228,14 +229,38 @@ export class RowCheck {
     { gradedBy, judgedBy = [] }: Config,
   ): Promise<Judging | undefined> {
     let judging = NOBODY_JUDGED;
-    for (const { name, grading, roles } of judgedBy) {
-      const said = calls.filter((call) => isAnswer(call) && call.grading === grading);
+    for (const { name, grading, roles, probes } of judgedBy) {
+      const purpose = probes === undefined ? 'grading' : 'probing';
+      const said = calls.filter(
+        (call) => isAnswer(call) && call.grading === grading && call.purpose === purpose,
+      );
       const verdicts = await this.#readCompared(where, { run, id, config: name }, said);
       if (verdicts === undefined) return undefined;
       if (name === gradedBy?.name)
         judging = { judgeCount: roles.length, verdicts: inRecordedOrder(verdicts) };
     }
     return judging;
+  }
+
+  /** Checks that what probes have found follows from the recorded verdicts. */
+  async #checkProbes(
+    where: string,
+    {
+      row,
+      question,
+      config,
+    }: { readonly row: CellRow; readonly question: Question; readonly config: Config },
+  ): Promise<void> {
+    const { ledger } = this.#stores;
+    const probing = config.judgedBy?.find(({ probes }) => probes === config.gradedBy?.name);
+    if (row.probes === undefined || probing === undefined || ledger === undefined) return;
+    const key = { run: row.run, id: row.id, config: probing.name };
+    const probed = { key, question, graded: row };
+    const stores = { ...this.#stores, ledger, benchmark: this.#benchmark };
+    const next = await nextProbeMove(probing, probed, stores);
+    const move = await next(inRecordedOrder(await ledger.readJournal(key)));
+    const probes = move.kind === 'grade' ? (move.grade.metrics ?? {}) : {};
+    this.#report.compareLeaves(where, { probes: row.probes }, { probes }, 'its verdicts give');
   }
 
   /** Checks that the vendor's body gives the answer that the journal has, and the tokens that it is paid by. */
@@ -279,6 +304,7 @@ export class RowCheck {
     const grader = { ...this.#stores, patternLimitMs: limits.patternMs * ratio };
     const grade = await gradeAnswer(config.scorer, question, row, grader, judging);
     this.#report.rescored += 1;
+    await this.#checkProbes(where, { row, question, config });
     const { outcome, score, answer, reason, metrics } = row;
     this.#report.compareLeaves(where, { metrics }, { metrics: grade.metrics ?? {} });
     const isSame =

@@ -1,7 +1,7 @@
 import type { Config } from '../domain/benchmark.ts';
 import { type Call, callsOf, inRecordedOrder } from '../domain/call.ts';
 import type { CellRecord, CellResult } from '../domain/cell.ts';
-import { AWAITING_JUDGE, type Grade, ungraded } from '../domain/grade.ts';
+import { AWAITING_JUDGE, type Grade, type Metrics, ungraded } from '../domain/grade.ts';
 import type { Question } from '../domain/question.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -18,6 +18,8 @@ export interface JudgedGrade {
   readonly error: CellResult['error'];
   /** Those that no verdict came of are listed with the other discarded ones. */
   readonly calls: readonly Call[];
+  /** What probes have found about the judges. Absent: nobody has probed them. */
+  readonly probes?: Metrics | undefined;
 }
 
 /** Where the grades of answers are read from. */
@@ -62,7 +64,11 @@ export async function readGrades(
       const earlier = read.get(question.id) ?? { grade: undefined, error: null, calls: [] };
       const own = isCurrent
         ? await readGrade(question, { answered, graded, config }, stores)
-        : { ...earlier, calls: await readCalls(graded, stores) };
+        : {
+            ...earlier,
+            calls: await readCalls(graded, stores),
+            ...(judges.probes === config.gradedBy?.name && { probes: graded.result?.metrics }),
+          };
       read.set(question.id, { ...own, calls: [...earlier.calls, ...own.calls] });
     });
   }
@@ -104,8 +110,11 @@ function gradeOf({ outcome, score, answer, reason, metrics }: CellResult): Grade
 }
 
 /** An answer with the grade of its judges, if they are asked for one. Without one, it is ungraded. */
-export function joinGrade(result: CellResult, judged: JudgedGrade | undefined): CellResult {
+export function joinGrade(
+  result: CellResult,
+  judged: JudgedGrade | undefined,
+): CellResult & Pick<JudgedGrade, 'probes'> {
   if (judged === undefined || result.outcome === 'failed') return result;
-  const { grade, error, calls } = judged;
-  return { ...result, ...grade, error, calls: [...result.calls, ...calls] };
+  const { grade, error, calls, probes } = judged;
+  return { ...result, ...grade, error, calls: [...result.calls, ...calls], probes };
 }

@@ -21,7 +21,7 @@ import { giveUpEndlessPatterns, timeoutCountsSchema } from '../scorers/give-up-e
 import type { Grader } from '../scorers/grade-answer.ts';
 import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { createSelector, selectorStateSchema } from '../spec/questions/select-questions.ts';
-import { joinGrade, readGrades } from './read-grades.ts';
+import { type JudgedGrade, joinGrade, readGrades } from './read-grades.ts';
 
 /** Journals read at the same time. */
 const JOURNALS_AT_ONCE = 16;
@@ -209,7 +209,8 @@ async function rowsOf(
 
 /** What a row shows of a cell's result. */
 type RowResult = Pick<CellRow, Exclude<keyof CellResult, 'grading' | 'costUsd' | 'metrics'>> &
-  Pick<CellResult, 'metrics'>;
+  Pick<CellResult, 'metrics'> &
+  Pick<JudgedGrade, 'probes'>;
 
 function toRow(
   question: Question,
@@ -262,6 +263,7 @@ function toRow(
     calls,
     overheadUsd,
     wasteUsd,
+    ...(result.probes && { probes: result.probes }),
     ...(imported && { imported }),
   };
 }

@@ -1,6 +1,6 @@
 import { isServedModel } from '../calls/is-served-model.ts';
 import { modelRefOf } from '../domain/breaker.ts';
-import { isAnswer } from '../domain/call.ts';
+import { isOfAnswer } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
 import type { ServedModelSummary } from './summary.ts';
 
@@ -18,7 +18,7 @@ export class ServedModelTally {
 
   add({ calls }: CellRow): void {
     for (const call of calls) {
-      if (!isAnswer(call) || call.servedModel === null) continue;
+      if (!isOfAnswer(call) || call.servedModel === null) continue;
       const { endpoint, servedModel } = call;
       const model = modelRefOf(call);
       const isOther =

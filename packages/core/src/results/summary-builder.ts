@@ -5,7 +5,9 @@ import type { GroupHeader } from '../domain/group.ts';
 import { clusteredInterval } from '../statistics/clustered-interval.ts';
 import { clusteredStandardError } from '../statistics/clustered-standard-error.ts';
 import { type DatasetAverages, datasetAverages } from './dataset-averages.ts';
+import { JudgeTally, judgeTallySchema } from './judge-tally.ts';
 import { MetricTally } from './metric-tally.ts';
+import { ProbeTally, probeTallySchema } from './probe-tally.ts';
 import { replicateMoments } from './replicate-moments.ts';
 import { ReplicateTally, replicateTallySchema } from './replicate-tally.ts';
 import { ScoreClusters, scoreClustersSchema } from './score-clusters.ts';
@@ -31,6 +33,8 @@ export const summaryStateSchema = z.strictObject({
       servedModels: z.array(servedModelSchema),
       steps: stepTallySchema,
       unscored: z.array(unscoredSchema),
+      judges: judgeTallySchema,
+      probes: probeTallySchema,
     }),
   ),
   clusters: z.array(scoreClustersSchema.extend({ config: z.string() })),
@@ -47,6 +51,8 @@ interface ConfigTallies {
   readonly servedModels: ServedModelTally;
   readonly steps: StepTally;
   readonly unscored: UnscoredTally;
+  readonly judges: JudgeTally;
+  readonly probes: ProbeTally;
 }
 
 /** Builds the summaries of a group and of its runs from rows, in any order of configs and runs. */
@@ -83,10 +89,13 @@ export class SummaryBuilder {
     this.#clusters = new Map(
       from.clusters.map(({ config, ...state }) => [config, new ScoreClusters(state)]),
     );
-    for (const { run, config, replicate, tags, servedModels, steps, unscored } of from.tallies) {
+    for (const tallies of from.tallies) {
+      const { run, config, replicate, tags, servedModels, steps, unscored } = tallies;
       this.#put({
         run,
         config,
+        judges: new JudgeTally(tallies.judges),
+        probes: new ProbeTally(tallies.probes),
         replicate: new ReplicateTally(run, replicate),
         tags: new TagTally(tags),
         servedModels: new ServedModelTally(servedModels),
@@ -97,12 +106,14 @@ export class SummaryBuilder {
   }
 
   add(row: CellRow): void {
-    const { replicate, tags, servedModels, steps, unscored } = this.#talliesOf(row);
+    const { replicate, tags, servedModels, steps, unscored, judges, probes } = this.#talliesOf(row);
     this.#clustersOf(row.config)?.add(replicate.rowCount, row);
     replicate.add(row);
     servedModels.add(row);
     steps.add(row);
     unscored.add(row);
+    judges.add(row);
+    probes.add(row);
     tags.add(row);
   }
 
@@ -115,7 +126,7 @@ export class SummaryBuilder {
   state(): SummaryState {
     const tallies = [...this.#byConfig.values()]
       .flatMap((byRun) => [...byRun.values()])
-      .map(({ run, config, replicate, tags, servedModels, steps, unscored }) => ({
+      .map(({ run, config, replicate, tags, servedModels, steps, unscored, judges, probes }) => ({
         run,
         config,
         replicate: replicate.state(),
@@ -123,6 +134,8 @@ export class SummaryBuilder {
         servedModels: servedModels.state(),
         steps: steps.state(),
         unscored: unscored.state(),
+        judges: judges.state(),
+        probes: probes.state(),
       }));
     const clusters = [...this.#clusters].map(([config, each]) => ({ config, ...each.state() }));
     return { tallies, clusters };
@@ -160,6 +173,8 @@ export class SummaryBuilder {
     const byTag = summarizeTags(tallies.map(({ tags }) => tags));
     const averages = this.#averagesByDataset.get(this.#header.dataset ?? '')?.(byTag) ?? [];
     const metrics = this.#summarizeMetrics(config, tallies);
+    const judges = new JudgeTally(...tallies.map((each) => each.judges.state())).summarize();
+    const probes = new ProbeTally(...tallies.map((each) => each.probes.state())).summarize();
     const isWithheld = replicates.some(({ coverage }) => coverage < this.#coverageFloor);
     return {
       config,
@@ -174,6 +189,8 @@ export class SummaryBuilder {
       ).summarize(),
       ...summarizeSteps(tallies.map(({ steps }) => steps)),
       unscored: new UnscoredTally(...tallies.map(({ unscored }) => unscored.state())).summarize(),
+      ...(judges && { judges }),
+      ...(probes && { probes }),
       ...(metrics && { metrics }),
     };
   }
@@ -227,6 +244,8 @@ export class SummaryBuilder {
         servedModels: new ServedModelTally(),
         steps: new StepTally(),
         unscored: new UnscoredTally(),
+        judges: new JudgeTally(),
+        probes: new ProbeTally(),
       })
     );
   }

@@ -173,10 +173,30 @@ function notes(summary: Summary, legend: readonly string[], width: number | unde
       ),
   );
   const averages = summary.configs.flatMap((entry) => averageLines(entry, summary.coverageFloor));
-  const beaten = controlNotes(summary.configs);
+  const beaten = [...controlNotes(summary.configs), ...judgeNotes(summary.configs)];
   return [[...legend, ...lines, ...beaten, ...truncated, ...otherModels], averages]
     .filter((part) => part.length > 0)
     .map((part) => part.map((line) => `${wrapLine(line, width)}\n`).join(''));
+}
+
+/** Says whose judges are their own models, or are moved by what says nothing about an answer. */
+function judgeNotes(configs: readonly ConfigSummary[]): readonly string[] {
+  return configs.flatMap(({ config, judges = [], probes = [] }) => {
+    const own = judges.filter(({ isOwn }) => isOwn !== null);
+    const exposed = probes.filter(({ isExposed }) => isExposed);
+    return [
+      ...own.map(({ model, isOwn }) =>
+        isOwn === 'model'
+          ? `${config}: judged by its own model, ${model}`
+          : `${config}: judged by a model of its own vendor, ${model}`,
+      ),
+      ...exposed.map(({ probe, gained, lost, answers }) =>
+        probe === 'swapped'
+          ? `${config}: its judge goes by the order of two answers: it prefers the first in ${lost} of ${countOf(answers, 'comparison')}, the second in ${gained}`
+          : `${config}: its judge is moved by the probe "${probe}": of ${countOf(answers, 'grade')} ${gained} became better, ${lost} worse`,
+      ),
+    ];
+  });
 }
 
 function averageLines(

@@ -149,6 +149,40 @@ const stepSummarySchema = z.strictObject({
 /** The calls of a config that were made for one step. */
 export type StepSummary = z.infer<typeof stepSummarySchema>;
 
+/** What one probe has found about the judges of a config, over all replicates. */
+const probeSummarySchema = z.strictObject({
+  probe: z.string(),
+  /** Answers that were probed. */
+  answers: count,
+  /** Grades that became better by what the probe changes, and that became worse. */
+  gained: count,
+  lost: count,
+  /** Share of the grades that changed. */
+  changed: ratio,
+  /** Wilson, 95 %, of that share. */
+  ci95: z.tuple([z.number(), z.number()]).nullable(),
+  /** Of McNemar's test whether they changed in one direction; null for a control. */
+  pValue: ratio,
+  /** Mean score of the answers, and of what the probe made of them. */
+  scoreBefore: ratio,
+  scoreAfter: ratio,
+  /** The judge is moved by what the probe changes, or a control scores no less than the answers. */
+  isExposed: z.boolean(),
+});
+/** What one probe has found about the judges of a config. */
+export type ProbeSummary = z.infer<typeof probeSummarySchema>;
+
+/** A judge whose verdicts count in a config, over all replicates. */
+const judgeSummarySchema = z.strictObject({
+  /** As a spec writes it. */
+  model: z.string(),
+  verdicts: count,
+  /** The config answers with this model, or with one of the same lane; null for neither. */
+  isOwn: z.enum(['model', 'lane']).nullable(),
+});
+/** A judge whose verdicts count in a config. */
+export type JudgeSummary = z.infer<typeof judgeSummarySchema>;
+
 /** Means or variances of the numeric fields of a replicate, by field. */
 const momentsSchema = z.record(z.string(), z.union([amount, z.record(z.string(), amount)]));
 /** Means or variances of the numeric fields of a replicate; `latency` is nested as there, and `metrics` has the means. */
@@ -183,6 +217,10 @@ export const summarySchema = z.strictObject({
       steps: z.array(stepSummarySchema),
       /** Why cells have no score, over all replicates. */
       unscored: z.array(unscoredSchema),
+      /** Absent where nobody judges. */
+      judges: z.array(judgeSummarySchema).optional(),
+      /** Absent where nobody has probed them. */
+      probes: z.array(probeSummarySchema).optional(),
       /** Over all replicates. Absent where no cell has any. */
       metrics: z.record(z.string(), declaredMetricSchema).optional(),
     }),

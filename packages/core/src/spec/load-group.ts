@@ -3,7 +3,7 @@ import { judgesOf } from '../domain/config-models.ts';
 import { type GroupHeader, pricesOf } from '../domain/group.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
 import { resolveBenchmark, resolveLane } from './resolve-benchmark.ts';
-import { gradeConfigOf } from './resolve-judges.ts';
+import { gradeConfigOf, probeConfigOf } from './resolve-judges.ts';
 
 /** A stored group with its benchmark, resolved once for everything that is done with it. */
 export interface LoadedGroup extends GroupRecord {
@@ -32,7 +32,9 @@ export function benchmarkOf(header: GroupHeader): Benchmark {
   const gradeConfigs = judgesOf(header).flatMap((judges) => {
     const config = planned.find(({ name }) => name === judges.config);
     const graded = config && gradeConfigOf(config, judges);
-    return graded === undefined ? [] : [{ ...graded, targetsKey: judges.questionsKey }];
+    if (graded === undefined) return [];
+    const own = { ...graded, targetsKey: judges.questionsKey };
+    return header.probed?.includes(own.name) === true ? [own, probeConfigOf(own)] : [own];
   });
   const judgeLanes = new Set(gradeConfigs.flatMap(({ roles }) => roles.map(({ lane }) => lane)));
   return {
@@ -51,7 +53,7 @@ export function benchmarkOf(header: GroupHeader): Benchmark {
 /** Gives a config the judges that were added to its group last, which grade it from then on. */
 function withLastJudges(config: Config, gradeConfigs: readonly Config[]): Config {
   const judgedBy = gradeConfigs.filter(({ grades }) => grades === config.name);
-  const gradedBy = judgedBy.at(-1);
+  const gradedBy = judgedBy.findLast(({ probes }) => probes === undefined);
   if (gradedBy === undefined) return { ...config, gradedBy, judgedBy: undefined };
   const { scorer, scorerVersion, grading, targetsKey } = gradedBy;
   return { ...config, scorer, scorerVersion, grading, targetsKey, gradedBy, judgedBy };

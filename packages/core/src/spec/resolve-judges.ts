@@ -1,6 +1,6 @@
 import type { Config, Role } from '../domain/benchmark.ts';
 import { type JudgeSpec, judgeSpecSchema } from '../domain/benchmark-spec.ts';
-import { gradeConfigName } from '../domain/grade-cell.ts';
+import { gradeConfigName, probeConfigName } from '../domain/grade-cell.ts';
 import { judgeModelsOf } from '../domain/judge-models.ts';
 import { judgeStep } from '../domain/judge-step.ts';
 import type { ScorerSpec } from '../domain/scorer.ts';
@@ -43,6 +43,11 @@ export function gradeConfigOf(
   };
 }
 
+/** The config whose cells probe how those of another one grade. */
+export function probeConfigOf(graded: Config): Config {
+  return { ...graded, name: probeConfigName(graded.name), probes: graded.name };
+}
+
 /** The judges of a scorer, each model as often as it is to be asked; none for a scorer that asks no model. */
 function resolveJudges(scorer: ScorerSpec): readonly Role[] {
   const models = judgeModelsOf(scorer);
@@ -54,7 +59,7 @@ function resolveJudges(scorer: ScorerSpec): readonly Role[] {
   return asked.map(({ model, index }, place) => {
     // The same seed would draw the same verdict again.
     const seed = spec.seed === undefined ? {} : { seed: spec.seed + index };
-    const use = resolveUse({ temperature: 0, ...spec, ...seed }, NOT_STREAMED, model);
+    const use = resolveUse({ ...spec, ...seed }, NOT_STREAMED, model);
     return { step: judgeStep(place), ...use };
   });
 }

@@ -402,9 +402,9 @@ export class SqliteLedger implements Ledger {
   }
 
   /** Whether cells have a result, and neither they nor those that grade them a task: only another command would change them. */
-  areFinal(run: string, { name, gradedBy }: Config, ids: readonly string[]): boolean {
+  areFinal(run: string, { name, judgedBy = [] }: Config, ids: readonly string[]): boolean {
     const hasTask = (id: string) =>
-      gradedBy !== undefined && this.#sql.hasTask.get(run, gradedBy.name, id) !== undefined;
+      judgedBy.some((judges) => this.#sql.hasTask.get(run, judges.name, id) !== undefined);
     return ids.every((id) => this.#sql.isFinal.get(run, name, id) !== undefined && !hasTask(id));
   }
 

@@ -48,13 +48,15 @@ const PLACED_NAMES: Readonly<Record<string, string>> = {
   messages: 'question',
   answer: 'response',
   target: 'reference answer',
+  first: 'first response',
+  second: 'second response',
 };
 
 function textOf(field: string, { question, answer, fields }: JudgePrompt): string | undefined {
   const { target, rubric } = question;
   switch (field) {
     case 'asked':
-      return renderTemplate(askedTemplate(question), question);
+      return renderQuestion(question);
     case 'answer':
       return answer;
     case 'target':
@@ -67,6 +69,13 @@ function textOf(field: string, { question, answer, fields }: JudgePrompt): strin
   }
 }
 
+/** The text of a question, with its choices, as a judge is shown it. */
+export function renderQuestion(question: Question): string {
+  const asked = question.messages === null ? '{{question}}' : '{{messages}}';
+  const template = question.choices === null ? asked : `${asked}\n\n{{choices}}`;
+  return renderTemplate(template, withoutImages(question));
+}
+
 /** No judge is shown the images of a question: its reference answer says what they show. */
 function withoutImages(question: Question): Question {
   const messages = question.messages?.map(({ role, content }) => {
@@ -75,9 +84,4 @@ function withoutImages(question: Question): Question {
     return { role, content: typeof content === 'string' ? content : texts.join('') };
   });
   return { ...question, messages: messages ?? null };
-}
-
-function askedTemplate({ messages, choices }: Question): string {
-  const asked = messages === null ? '{{question}}' : '{{messages}}';
-  return choices === null ? asked : `${asked}\n\n{{choices}}`;
 }
