@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { benchAnswerCpu } from './answer-cpu.ts';
 import { benchHelp, benchQuickStart } from './help.ts';
 import { benchHiddenLimit } from './hidden-limit.ts';
+import { benchJudging } from './judging.ts';
 import { benchMemoryAndResume } from './memory-and-resume.ts';
 import { benchOwnCpu } from './own-cpu.ts';
 import { benchPlanning } from './planning.ts';
@@ -24,6 +25,7 @@ const benches = {
   cpu: benchOwnCpu,
   slow: benchSlowModel,
   memory: benchMemoryAndResume,
+  judging: benchJudging,
   planning: benchPlanning,
   rescore: benchRescore,
   help: benchHelp,

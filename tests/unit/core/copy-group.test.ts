@@ -41,8 +41,10 @@ import { collect } from '../../support/collect.ts';
 import { type Crash, crashingStores } from '../../support/crashing-stores.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import { createTestDigest } from '../../support/fake-source-reader.ts';
+import { judgeScorer } from '../../support/judged-benchmark.ts';
 
 const key = aCellKey();
+const aLabLane = { base_url: 'http://127.0.0.1:1800/v1' };
 const questions = ['good', 'bad', 'open'].map((id) =>
   aQuestion({ id, target: id === 'open' ? null : ['42'] }),
 );
@@ -113,6 +115,28 @@ function done({ sourceLeft: _source, targetLeft: _target, ...counts }: CopyCount
 }
 
 const nothing = { cells: 0, copied: 0, calls: 0, kept: 0, heldElsewhere: 0 };
+
+describe('a copy of a group whose answers wait for their judge', () => {
+  it('has their grades left, and sends their tasks', async () => {
+    const spec = aLabSpec({
+      lanes: { lab: aLabLane, court: aLabLane },
+      scorers: { quality: judgeScorer },
+      configs: aLabSpec().configs.map((config) => ({ ...config, scorer: 'quality' })),
+    });
+    const benchmark = resolveBenchmark(spec, 'benchmark.toml');
+    const engine = new FakeEngine({ benchmark });
+    const header = await engine.plan([aQuestion()], { draft: { spec } });
+    for (const delivery of await engine.queue.receive('lab', 10)) await engine.work(delivery);
+    const to = new FakeEngine({ benchmark });
+
+    const counts = await copy(engine, to, header.group);
+
+    expect(counts).toMatchObject({ cells: 1, copied: 1, sourceLeft: 1, targetLeft: 1 });
+    expect((await recordOf(to, header.group)).state).toBe('cancelled');
+    const sent = await to.queue.receive('court', 10);
+    expect(sent.map(({ task }) => [task.config, task.id])).toEqual([['direct@1', 'q1']]);
+  });
+});
 
 describe('a copy of a finished group', () => {
   it('has the same questions, header, cells, calls and tallies as its source', async () => {

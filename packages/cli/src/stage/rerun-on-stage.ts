@@ -58,6 +58,7 @@ export async function rerunOnStage(
     return exitCodes.complete;
   }
   const outstanding = [...sent];
+  const isJudged = configs.some(({ gradedBy }) => gradedBy !== undefined);
   return await followGroup({
     terminal,
     engine,
@@ -65,8 +66,11 @@ export async function rerunOnStage(
     isJson: options.json === true,
     signal: signals.drain,
     refine: async ({ state, openBreakers }) => {
+      const hadAny = outstanding.length > 0;
       await dropDone(outstanding, engine.ledger);
       const isOver = state === 'cancelled' || state === 'paused at budget';
+      // The state was read before: an answer that was completed meanwhile may wait for its judge.
+      if (hadAny && outstanding.length === 0 && isJudged && !isOver) return 'running';
       if (outstanding.length === 0 || isOver) return state;
       const names = new Set(outstanding.map(({ config }) => config));
       return stateOfConfigs(header, [...names], openBreakers);

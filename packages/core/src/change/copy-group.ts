@@ -7,19 +7,20 @@ import { assertNever, ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { mapBounded } from '../map-bounded.ts';
 import { fillResponseCache } from '../plan/fill-response-cache.ts';
-import { chooseMissing, sendTasks } from '../plan/send-tasks.ts';
+import { chooseMissing, chooseToGrade, sendTasks } from '../plan/send-tasks.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { CreateDigest } from '../ports/digest.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ResponseCache } from '../ports/response-cache.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
-import { plannedConfigs, publishedKeys } from '../publish/graded-group.ts';
+import { plannedConfigs, publishedKeys, withGradeConfigs } from '../publish/graded-group.ts';
 import {
   currentGrading,
   type Gradings,
   gradingFolder,
   readGradings,
+  withCurrentGrading,
   writeGradings,
 } from '../publish/gradings.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
@@ -107,12 +108,18 @@ export async function copyGroup(
   else if (existing.edits.length < header.edits.length)
     await ledger.replaceHeader(existing, header);
   if (gradings !== undefined) await copyGradings(header, gradings, options);
-  const configs = [...plannedConfigs(header, benchmark), ...benchmark.gradeConfigs];
-  const counts = await copyCells(header, configs, options);
+  const current = await withCurrentGrading(header, benchmark, options.from.blobs);
+  const planned = withGradeConfigs(plannedConfigs(header, current));
+  // The cells of earlier gradings are copied as far as they are there.
+  const earlier = benchmark.gradeConfigs.filter(
+    ({ name }) => !planned.some((config) => config.name === name),
+  );
+  const configs = [...planned, ...earlier];
+  const counts = await copyCells(header, { planned, configs }, options);
   await copyDiscardedCalls(header, configs, options);
   const isComplete = counts.targetLeft === 0;
   if (!isComplete) await fillResponseCache({ header, benchmark }, options.to);
-  if (!isComplete && group.isPlanned) await sendUnfinished(header, configs, options);
+  if (!isComplete && group.isPlanned) await sendUnfinished(header, planned, options);
   if (isComplete || group.isPlanned) await ledger.markPlanned(header);
   if (isComplete) {
     await options.to.activeGroups?.add(header.group);
@@ -241,7 +248,14 @@ async function* readChecked(
 
 async function copyCells(
   header: GroupHeader,
-  configs: readonly Config[],
+  {
+    planned,
+    configs,
+  }: {
+    /** Those whose cells a group needs: to answer, and to grade at last. */
+    readonly planned: readonly Config[];
+    readonly configs: readonly Config[];
+  },
   options: CopyGroupOptions,
 ): Promise<CopyCounts> {
   const selectors = configs.map(({ select }) => createSelector(select));
@@ -255,10 +269,12 @@ async function copyCells(
     targetLeft: 0,
   };
   for await (const page of readPages(header, options.near)) {
-    const idsByConfig = selectors.map(({ includes }) => page.filter(includes).map(({ id }) => id));
+    const byConfig = selectors.map(({ includes }) => page.filter(includes));
     for (const run of header.runs) {
       for (const [index, config] of configs.entries()) {
-        await copyPage({ run, config, ids: idsByConfig[index] ?? [] }, options, counts);
+        const isNeeded = planned.includes(config);
+        const questions = byConfig[index] ?? [];
+        await copyPage({ run, config, questions, isNeeded }, options, counts);
         options.observe?.(counts);
       }
     }
@@ -298,30 +314,36 @@ async function* readPages(
 interface Page {
   readonly run: string;
   readonly config: Config;
-  readonly ids: readonly string[];
+  readonly questions: readonly Question[];
+  /** Whether the group needs them. */
+  readonly isNeeded: boolean;
 }
 
 async function copyPage(
-  { run, config: { name: config, grades }, ids }: Page,
+  { run, config, questions, isNeeded }: Page,
   { from, to }: CopyGroupOptions,
   counts: Counts,
 ): Promise<void> {
-  if (ids.length === 0) return;
+  if (questions.length === 0) return;
+  const ids = questions.map(({ id }) => id);
   const [sources, targets] = await Promise.all([
-    from.ledger.readCells(run, config, ids),
-    to.ledger.readCells(run, config, ids),
+    from.ledger.readCells(run, config.name, ids),
+    to.ledger.readCells(run, config.name, ids),
   ]);
+  // The answers are copied already: of the cells that grade them, only those are left that an answer waits for.
+  const page = questions.map((question) => ({ question }));
+  const toGrade = await chooseToGrade(page, { run, config }, to.ledger);
   await mapBounded(ids, CELLS_AT_ONCE, async (id) => {
     const source = sources.get(id);
     const target = targets.get(id);
-    // Few answers may need a judge, and those that wait for one have a result.
-    if (source === undefined && grades !== undefined) return;
-    if (source?.result === undefined) counts.sourceLeft += 1;
+    const isLeft = isNeeded && (source !== undefined || toGrade(id));
+    if (source?.result === undefined && isLeft) counts.sourceLeft += 1;
     if (source === undefined) {
-      if (target?.result === undefined) counts.targetLeft += 1;
+      if (target?.result === undefined && isLeft) counts.targetLeft += 1;
       return;
     }
-    addToCounts(await copyCell({ source, target }, from.ledger, to.ledger), counts);
+    const copy = await copyCell({ source, target }, from.ledger, to.ledger);
+    addToCounts({ ...copy, isDone: copy.isDone || !isNeeded }, counts);
   });
 }
 

@@ -51,8 +51,8 @@ export function chooseMissing(
 }
 
 /** Which answers the cells of a config may grade; all questions for one that answers them. */
-async function chooseToGrade(
-  questions: readonly StoredQuestion[],
+export async function chooseToGrade(
+  questions: readonly Pick<StoredQuestion, 'question'>[],
   {
     run,
     config,
@@ -60,7 +60,7 @@ async function chooseToGrade(
   }: {
     readonly run: string;
     readonly config: Config;
-    readonly scorers: ScorerRegistry | undefined;
+    readonly scorers?: ScorerRegistry | undefined;
   },
   ledger: Pick<Ledger, 'readCells'>,
 ): Promise<(id: string) => boolean> {

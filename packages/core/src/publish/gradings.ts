@@ -127,7 +127,7 @@ function gradedByOf(
 export async function withCurrentGrading(
   header: GroupHeader,
   benchmark: Benchmark,
-  blobs: BlobStore,
+  blobs: Pick<BlobStore, 'readText'>,
 ): Promise<Benchmark> {
   const gradings = await readGradings(header, blobs);
   return withGrading(benchmark, gradings, currentGrading(gradings).number);
