@@ -1,7 +1,7 @@
 import type { CellRow } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { everythingTwice } from '../support/aws-faults.ts';
+import { everythingTwice, tasksLost } from '../support/aws-faults.ts';
 import {
   type BillingVendor,
   billedUsd,
@@ -20,7 +20,7 @@ import { callThrice, groupOf, type Outcome, startThrice } from '../support/run-t
 import { shareCloud } from '../support/shared-cloud.ts';
 import { pullRows, thriceIn } from '../support/stage.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
-import { waitWhileRunning } from '../support/wait-until.ts';
+import { waitUntilShown, waitWhileRunning } from '../support/wait-until.ts';
 
 const CELLS = 60;
 
@@ -277,5 +277,44 @@ describe('60 judged cells in a stage', () => {
     expect(ran.exitCode).toBe(0);
     expect(countOutcomes(rows)).toEqual({ scored: CELLS });
     expectBoughtOnce({ model, judge }, rows);
+  });
+
+  it('are listed with their config in the DLQ where their judge fails, and graded once they are replayed', async () => {
+    await using model = await startBillingVendor(says42);
+    await using judge = await startBillingVendor(() => 'I like it.');
+    const { lanes } = stage;
+    const files = judgedFiles({ model, judge }, { count: 2, lanes, top: 'max_attempts = 1' });
+    await using folder = await temporaryFolder(files);
+
+    const ran = await stage.thrice(folder, 'run', 'judged.toml');
+    const group = groupOf(ran);
+    const filter = ['--run', group, '--config', 'a'];
+    const listed = await stage.thrice(folder, 'dlq', 'ls', ...filter);
+    judge.become(judges);
+    const replayed = await stage.thrice(folder, 'dlq', 'replay', ...filter);
+    await waitUntilShown('the group is complete', async () => {
+      return (await statusOf(stage, folder, group)).state === 'complete';
+    });
+
+    expect(ran.exitCode).toBe(1);
+    expect(listed.stdout).toMatch(/a@1 +q0 /);
+    expect(replayed.exitCode).toBe(0);
+    expect(countOutcomes(await stage.rows(folder, group))).toEqual({ scored: 2 });
+    expect(paidTwice(model)).toEqual([]);
+  });
+
+  it('are found by the reconciler where the tasks of their grades are lost', async () => {
+    cloud.intercept = tasksLost;
+    await using model = await startBillingVendor(says42);
+    await using judge = await startBillingVendor(judges);
+    const { lanes } = stage;
+    const files = judgedFiles({ model, judge }, { count: 6, lanes });
+    await using folder = await temporaryFolder(files);
+
+    const ran = await stage.thrice(folder, 'run', 'judged.toml');
+
+    expect(ran.exitCode).toBe(0);
+    expect(countOutcomes(await stage.rows(folder, groupOf(ran)))).toEqual({ scored: 6 });
+    expect([...paidTwice(model), ...paidTwice(judge)]).toEqual([]);
   });
 });

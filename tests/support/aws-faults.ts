@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   type AwsRequest,
   type AwsResponse,
@@ -13,6 +14,9 @@ import {
 import * as z from 'zod';
 import { seededDraw } from './kill-tracker.ts';
 
+const sentSchema = z.object({
+  Entries: z.array(z.object({ Id: z.string(), MessageBody: z.string() })),
+});
 const batchSchema = z.object({ Entries: z.array(z.looseObject({ Id: z.string() })) });
 
 /** Sends every message twice; the first time, batches are sent in reverse order. */
@@ -25,6 +29,19 @@ export const everythingTwice: Intercept = async (request, proceed) => {
     await proceed({ input: { ...request.input, Entries: batch.data.Entries.toReversed() } });
   } else await proceed();
   return await proceed();
+};
+
+/** Loses every task that a function sends: its service says that it has it. */
+export const tasksLost: Intercept = async (request, proceed) => {
+  const batch = sentSchema.safeParse(request.input);
+  if (!request.environmentId?.startsWith('Answer-') || !batch.success) return await proceed();
+  if (request.operation !== 'SendMessageBatch') return await proceed();
+  const Successful = batch.data.Entries.map(({ Id, MessageBody }) => ({
+    Id,
+    MessageId: Id,
+    MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex'),
+  }));
+  return jsonResponse({ Successful, Failed: [] });
 };
 
 /**
