@@ -106,8 +106,9 @@ export class SqliteTaskQueue implements TaskQueue {
         );
       }
     });
-    // The batch is large already: waiting for other writes would only slow down planning.
-    this.#commit.flush();
+    // A page of a plan is large already: waiting for other writes would only slow down planning. The task of a grade
+    // goes with what other cells write.
+    if (tasks.length > 1) this.#commit.flush();
     await sent;
   }
 
