@@ -8,7 +8,7 @@ import type { SolverMove } from '../ports/solver.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import type { CellAtWork } from './cell-at-work.ts';
 import { toFailedResult } from './failed-result.ts';
-import { sendGradeTask } from './grade-task.ts';
+import { gradeTaskOf } from './grade-task.ts';
 import { toRecordedAnswer } from './solver-input.ts';
 import type { Settlement } from './worker.ts';
 
@@ -92,6 +92,7 @@ async function storeResult(
   // Another worker has the cell and may die: only the task of a done cell is acknowledged.
   if (completion.kind === 'refused') return { kind: 'release', delayMs: limits.heartbeatMs };
   observe({ kind: 'cell-completed', key, result: complete, tally: completion.tally });
-  await sendGradeTask({ key, question, config, result: complete }, worker);
+  const toGrade = gradeTaskOf({ key, question, config, result: complete });
+  if (toGrade !== undefined) await worker.sendTask(toGrade.lane, toGrade.task);
   return { kind: 'acknowledge' };
 }

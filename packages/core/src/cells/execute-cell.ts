@@ -23,7 +23,7 @@ import { CellAttempts } from './cell-attempts.ts';
 import { stepRequestedTwice, tooManySteps } from './cell-errors.ts';
 import { completeCell, completeGrade, failCell, releaseCell } from './end-cell.ts';
 import { type GradeMove, nextGradeMove } from './grade-moves.ts';
-import { sendGradeTask } from './grade-task.ts';
+import { gradeTaskOf } from './grade-task.ts';
 import { abortCell, handleFailure, logAttempt } from './handle-failure.ts';
 import { nextProbeMove } from './probe-moves.ts';
 import { readGraded } from './read-graded.ts';
@@ -58,7 +58,7 @@ export async function executeCell(delivery: Delivery, worker: Worker): Promise<S
   if (config.grades !== undefined && graded === undefined) return { kind: 'acknowledge' };
   const claim = await worker.ledger.claimCell(key, generation, worker.owner);
   if (claim.kind === 'done') {
-    await repeatGradeTask(delivery.task, config, worker);
+    if (config.gradedBy !== undefined) await repeatGradeTask(delivery.task, config, worker);
     return { kind: 'acknowledge' };
   }
   if (claim.kind === 'held') return { kind: 'release', delayMs: limits.heartbeatMs };
@@ -214,10 +214,10 @@ async function repeatGradeTask(
   config: Config,
   worker: Worker,
 ): Promise<void> {
-  if (config.gradedBy === undefined) return;
   const result = (await worker.ledger.readCells(run, name, [id])).get(id)?.result;
   if (result === undefined) return;
-  await sendGradeTask({ key: { run, id, config: name }, question, config, result }, worker);
+  const toGrade = gradeTaskOf({ key: { run, id, config: name }, question, config, result });
+  if (toGrade !== undefined) await worker.sendTask(toGrade.lane, toGrade.task);
 }
 
 /** Whether a cell without a score has got one from a rescore since its rerun was asked for. */

@@ -1,8 +1,7 @@
 import type { Config } from '../domain/benchmark.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
-import type { QuestionRange } from '../domain/cell-task.ts';
+import type { CellTask, QuestionRange } from '../domain/cell-task.ts';
 import { AWAITING_JUDGE } from '../domain/grade.ts';
-import type { Worker } from './worker.ts';
 
 /** An answer that is complete. */
 interface CompletedAnswer {
@@ -12,15 +11,23 @@ interface CompletedAnswer {
   readonly result: Pick<CellResult, 'reason'>;
 }
 
+/** A task, and the lane that it is sent to. */
+interface SentTask {
+  readonly lane: string;
+  readonly task: CellTask;
+}
+
 /**
- * Sends the task that has an answer graded, if it waits for a judge. To be called once the answer is stored and before
- * its own task is acknowledged; a second task for the same grade does no harm.
+ * Returns the task that has an answer graded; undefined for one that waits for no judge. To be sent once the answer is
+ * stored and before its own task is acknowledged; a second task for the same grade does no harm.
  */
-export async function sendGradeTask(
-  { key: { run, id }, question, config, result }: CompletedAnswer,
-  { sendTask }: Pick<Worker, 'sendTask'>,
-): Promise<void> {
-  const { gradedBy } = config;
-  if (result.reason !== AWAITING_JUDGE || gradedBy === undefined) return;
-  await sendTask(gradedBy.lane, { v: 1, run, id, config: gradedBy.name, question, generation: 0 });
+export function gradeTaskOf({
+  key: { run, id },
+  question,
+  config: { gradedBy },
+  result,
+}: CompletedAnswer): SentTask | undefined {
+  if (result.reason !== AWAITING_JUDGE || gradedBy === undefined) return undefined;
+  const { lane, name: config } = gradedBy;
+  return { lane, task: { v: 1, run, id, config, question, generation: 0 } };
 }
