@@ -111,8 +111,8 @@ function specifyJudging(place: () => Place): void {
     expect(await statusOf(place(), folder, groupOf(ran))).toMatchObject({
       state: 'complete',
       toGrade: 0,
-      costUsd: expect.closeTo(1.2, 9),
-      overheadUsd: expect.closeTo(0.6, 9),
+      costUsd: expect.closeTo(1.2, 9) as number,
+      overheadUsd: expect.closeTo(0.6, 9) as number,
     });
     const verified = await place().thrice(folder, 'verify', groupOf(ran));
     expect(verified).toMatchObject({ exitCode: 0 });
