@@ -195,6 +195,7 @@ export {
   type UnreadableDlqEntry,
 } from './domain/dlq-entry.ts';
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
+export { type GoldRow, goldRowSchema } from './domain/gold.ts';
 export type { Grade } from './domain/grade.ts';
 export { answeringConfigOf } from './domain/grade-cell.ts';
 export type { Grading } from './domain/grading.ts';
@@ -379,6 +380,14 @@ export { reconcileGroups } from './reconcile/reconcile-groups.ts';
 export { repairTallies } from './reconcile/repair-tallies.ts';
 export { bbhSizeOf } from './results/bbh-averages.ts';
 export { type BudgetSummary, summarizeBudget } from './results/budget-summary.ts';
+export { compareWithGold, type GoldReport } from './results/compare-with-gold.ts';
+export {
+  type Figure,
+  type JudgeReport,
+  reportJudges,
+} from './results/judge-report.ts';
+export { type JudgedItem, readJudgedItems } from './results/judge-verdicts.ts';
+export { type ProbedAnswer, type ProbeFigures, reportProbes } from './results/probe-report.ts';
 export { joinGrade, readGrades } from './results/read-grades.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';
 export { type Summary, summarySchema } from './results/summary.ts';
@@ -388,6 +397,13 @@ export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';
 export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
 export { gradeResult } from './scorers/grade-result.ts';
+export {
+  ANSWER_PROBES,
+  compareMessages,
+  type Probe,
+  probeAnswer,
+  readPreference,
+} from './scorers/judge/probes.ts';
 export { metricsByConfig } from './scorers/metrics-by-config.ts';
 export { toSolverRegistry } from './solvers/registry.ts';
 export { requestOf, textOf } from './solvers/request-of.ts';
@@ -414,5 +430,6 @@ export { withSimulator } from './spec/resolve-benchmark.ts';
 export { type Vendor, vendorOf } from './spec/vendors.ts';
 export { type Agreement, cohenKappa } from './statistics/cohen-kappa.ts';
 export { mcnemarTest } from './statistics/mcnemar-test.ts';
+export { seededRandom } from './statistics/seeded-random.ts';
 export type { WarningCode } from './warnings.ts';
 export { countOf, cutList } from './wording.ts';

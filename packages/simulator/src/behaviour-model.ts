@@ -1,10 +1,12 @@
+import { type Random, seededRandom } from '@thrice/core';
 import { type ApiError, modelNotFound } from './api-error.ts';
 import { type RequestedCell, replicateOf } from './cell-key.ts';
 import { composeResult } from './compose-result.ts';
-import type { Behaviour, Distribution, ModelBehaviour } from './load-behaviour.ts';
+import { drawNormal } from './draw.ts';
+import { judgePrompt } from './judge-prompt.ts';
+import type { Behaviour, Distribution, JudgeBehaviour, ModelBehaviour } from './load-behaviour.ts';
 import type { PromptRequest } from './prompt-request.ts';
 import { createQuestionFinder } from './question-finder.ts';
-import { drawNormal, type RandomStream, seededRandom } from './seeded-random.ts';
 import {
   cutAtLimit,
   estimateTokens,
@@ -17,6 +19,9 @@ import type { SimulatedQuestion } from './simulated-question.ts';
 const unknownAnswerText = 'I do not know.';
 /** A model's answer when it reaches no result. */
 const unparsedAnswerText = 'I could not settle on one result here.';
+
+/** A judge's reply that is no verdict. */
+const unparsedVerdictText = 'This is an interesting answer, and there is much to say about it.';
 
 const anyModel = '*';
 const defaultP99Ratio = 4;
@@ -32,7 +37,8 @@ const filler =
  * Simulates models with a given accuracy, latency and verbosity.
  *
  * Every decision depends only on (seed, model, replicate, question): each run of a benchmark gets the same answers,
- * replicates differ, and the order of requests does not matter.
+ * replicates differ, and the order of requests does not matter. A verdict also depends on the config, the step and the
+ * prompt: each judge of each answer has one of its own, and says the same when it is asked the same again.
  */
 export function createBehaviourModel(
   behaviour: Behaviour,
@@ -45,35 +51,77 @@ export function createBehaviourModel(
   function answer(request: PromptRequest, cell: RequestedCell | undefined): ModelAnswer | ApiError {
     const model = behaviours.get(request.model) ?? behaviours.get(anyModel);
     if (model === undefined) return modelNotFound(request.model);
+    const replicate = cell === undefined ? '' : replicateOf(cell.run);
+    const { seed } = behaviour;
+    if (model.judge !== undefined) {
+      const { config = '', id = '', step = '' } = cell ?? {};
+      const { userText: prompt = '' } = request;
+      const random = seededRandom(seed, request.model, replicate, config, id, step, prompt);
+      return cutAtLimit(composeVerdict({ ...model, judge: model.judge }, prompt, random), request);
+    }
     const question = findQuestion(request, cell);
     const questionName = question?.id ?? request.question ?? '';
-    const replicate = cell === undefined ? '' : replicateOf(cell.run);
-    const random = seededRandom(behaviour.seed, request.model, replicate, questionName);
+    const random = seededRandom(seed, request.model, replicate, questionName);
     return cutAtLimit(composeAnswer(model, question, random), request);
   }
 
   return { modelNames: behaviours.has(anyModel) ? [] : modelNames, answer };
 }
 
+/** What is drawn for each answer. */
+interface Drawn {
+  readonly isRight: boolean;
+  readonly isUnparsed: boolean;
+  readonly latencyMs: number;
+  readonly outputTokens: number | undefined;
+  readonly reasoningTokens: number;
+}
+
+/** Always draws everything in this order, so that changing one setting leaves other decisions unchanged. */
+function draw(model: ModelBehaviour, random: Random): Drawn {
+  return {
+    isRight: random() < model.accuracy,
+    isUnparsed: random() < (model.unparsedRate ?? 0),
+    latencyMs: drawAmount(model.latencyMs, random) ?? 0,
+    outputTokens: drawAmount(model.outputTokens, random),
+    reasoningTokens: Math.round(drawAmount(model.reasoningTokens, random) ?? 0),
+  };
+}
+
 function composeAnswer(
   model: ModelBehaviour,
   question: SimulatedQuestion | undefined,
-  random: RandomStream,
+  random: Random,
 ): ModelAnswer {
-  // Always draw everything in this order, so that changing one setting leaves other decisions unchanged.
-  const isRight = random() < model.accuracy;
-  const isUnparsed = random() < (model.unparsedRate ?? 0);
-  const latencyMs = drawAmount(model.latencyMs, random) ?? 0;
-  const drawnOutputTokens = drawAmount(model.outputTokens, random);
-  const reasoningTokens = Math.round(drawAmount(model.reasoningTokens, random) ?? 0);
-
+  const drawn = draw(model, random);
+  const { isRight, isUnparsed } = drawn;
   const result = question === undefined ? undefined : composeResult(question, isRight, random);
   const text = composeText({
     result: isUnparsed && result !== undefined ? unparsedAnswerText : result,
     isStated: !isUnparsed,
     style: model.style ?? 'bare',
-    tokens: drawnOutputTokens ?? 0,
+    tokens: drawn.outputTokens ?? 0,
   });
+  return toAnswer(text, drawn);
+}
+
+function composeVerdict(
+  model: ModelBehaviour & { readonly judge: JudgeBehaviour },
+  prompt: string,
+  random: Random,
+): ModelAnswer {
+  const drawn = draw(model, random);
+  const { isRight, isUnparsed } = drawn;
+  const text = isUnparsed
+    ? unparsedVerdictText
+    : judgePrompt(prompt, model.judge, { isFlipped: !isRight, random });
+  return toAnswer(text, drawn);
+}
+
+function toAnswer(
+  text: string,
+  { latencyMs, outputTokens: drawnOutputTokens, reasoningTokens }: Drawn,
+): ModelAnswer {
   const outputTokens = Math.round(drawnOutputTokens ?? estimateTokens(text.length));
   return {
     text,
@@ -105,10 +153,7 @@ function fillerOf(sentences: number): string {
 }
 
 /** Always takes two draws, whatever the distribution, so that streams stay aligned. */
-function drawAmount(
-  distribution: Distribution | undefined,
-  random: RandomStream,
-): number | undefined {
+function drawAmount(distribution: Distribution | undefined, random: Random): number | undefined {
   const normal = drawNormal(random);
   if (distribution === undefined) return undefined;
   if ('fixed' in distribution) return distribution.fixed;

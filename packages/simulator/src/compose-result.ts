@@ -1,4 +1,5 @@
-import { pickItem, type RandomStream } from './seeded-random.ts';
+import type { Random } from '@thrice/core';
+import { pickItem } from './draw.ts';
 import type { SimulatedQuestion } from './simulated-question.ts';
 
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -22,7 +23,7 @@ const wrongWords = ['copper', 'Lisbon', 'a sonnet', 'the moon', 'Euler', 'sodium
 export function composeResult(
   question: SimulatedQuestion,
   isRight: boolean,
-  random: RandomStream,
+  random: Random,
 ): string | undefined {
   const targets = typeof question.target === 'string' ? [question.target] : (question.target ?? []);
   const [target] = targets;
@@ -54,7 +55,7 @@ function chooseLetter(input: {
   readonly right: readonly number[];
   readonly choiceCount: number;
   readonly isRight: boolean;
-  readonly random: RandomStream;
+  readonly random: Random;
 }): string | undefined {
   const { right, choiceCount, isRight, random } = input;
   const all = Array.from({ length: Math.min(choiceCount, letters.length) }, (_, index) => index);
@@ -71,7 +72,7 @@ function wrongResult(input: {
   readonly target: string;
   readonly targets: readonly string[];
   readonly questionText: string;
-  readonly random: RandomStream;
+  readonly random: Random;
 }): string {
   const { target, targets, questionText, random } = input;
   const letter = readLetter(target);
@@ -90,7 +91,7 @@ function wrongLetter(input: {
   readonly target: string;
   readonly letter: string;
   readonly questionText: string;
-  readonly random: RandomStream;
+  readonly random: Random;
 }): string {
   const { target, letter, questionText, random } = input;
   const offered = [...letters].filter((other) => questionText.includes(`(${other})`));
@@ -99,7 +100,7 @@ function wrongLetter(input: {
 }
 
 /** Returns a number that differs by up to 10 % (or by up to 3 in the last digit), with equal decimals. */
-function wrongNumber(target: string, targets: readonly string[], random: RandomStream): string {
+function wrongNumber(target: string, targets: readonly string[], random: Random): string {
   const decimals = target.trim().split('.')[1]?.length ?? 0;
   const unit = 10 ** -decimals;
   const value = Number(target.replaceAll(',', ''));

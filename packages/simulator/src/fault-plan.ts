@@ -1,5 +1,5 @@
+import { seededRandom } from '@thrice/core';
 import type { Fault, FaultOf, Faults } from './load-faults.ts';
-import { seededRandom } from './seeded-random.ts';
 
 /** The facts about a request that fault conditions use. */
 interface RequestFacts {

@@ -1,4 +1,4 @@
-import { seededRandom } from '../seeded-random.ts';
+import { seededRandom } from '@thrice/core';
 import type { BatchRow, RowAnswer } from './answer-row.ts';
 import type { Batching } from './load-batching.ts';
 

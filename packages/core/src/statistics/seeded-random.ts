@@ -1,17 +1,15 @@
-/** Returns uniform numbers in 0 <= x < 1, always the same sequence for the same key. */
-export type RandomStream = () => number;
-
 /**
  * Opens a stream of pseudo-random numbers for a key.
  *
- * The simulator uses one stream per question instead of one per process, so that no decision depends on
- * the order in which requests arrive. Not suitable for cryptography.
+ * Resampling thus gives the same figures wherever it is done. The simulator uses one stream per question instead of one
+ * per process, so that no decision depends on the order in which requests arrive. Not suitable for cryptography.
  *
  * @param key - Everything the decision depends on. Parts are joined with a separator, so `('a', 1)` and
  *   `('a1')` differ.
+ * @returns Uniform numbers in 0 <= x < 1, always the same sequence for the same key.
  * @see https://github.com/bryc/code/blob/master/jshash/PRNGs.md (sfc32; 2026-11-20)
  */
-export function seededRandom(...key: readonly (string | number)[]): RandomStream {
+export function seededRandom(...key: readonly (string | number)[]): () => number {
   const text = key.join('\u0000');
   let a = hashText(text, 0x9e3779b9);
   let b = hashText(text, 0x85ebca6b);
@@ -39,19 +37,4 @@ function hashText(text: string, basis: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return hash ^ (hash >>> 16);
-}
-
-/** Draws from the standard normal distribution (Box-Muller), using two numbers of the stream. */
-export function drawNormal(random: RandomStream): number {
-  const radius = Math.sqrt(-2 * Math.log(1 - random()));
-  return radius * Math.cos(2 * Math.PI * random());
-}
-
-/**
- * Picks a random item.
- *
- * @param items - At least one; returns `undefined` for an empty list.
- */
-export function pickItem<Item>(random: RandomStream, items: readonly Item[]): Item | undefined {
-  return items[Math.floor(random() * items.length)];
 }
