@@ -40,7 +40,8 @@ export function withLaterJudges(
   const models = added.flatMap(({ scorer }) => judgeModelsOf(scorer));
   const priced = models.flatMap((model) => {
     const price = prices.get(model);
-    return price === undefined || Object.hasOwn(header.spec.prices, model) ? [] : [[model, price]];
+    const isOwn = Object.hasOwn(header.spec.prices, model);
+    return price === undefined || isOwn ? [] : [[model, price] as const];
   });
   const { builtinPrices } = header;
   return groupHeaderSchema.parse({
