@@ -387,7 +387,6 @@ export {
   reportJudges,
 } from './results/judge-report.ts';
 export { type JudgedItem, readJudgedItems } from './results/judge-verdicts.ts';
-export { type ProbedAnswer, type ProbeFigures, reportProbes } from './results/probe-report.ts';
 export { joinGrade, readGrades } from './results/read-grades.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';
 export { type Summary, summarySchema } from './results/summary.ts';

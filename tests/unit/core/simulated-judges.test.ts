@@ -2,16 +2,16 @@ import {
   ANSWER_PROBES,
   compareMessages,
   compareWithGold,
-  type ProbedAnswer,
+  type Probe,
   probeAnswer,
   readJudgedItems,
   readPreference,
   reportJudges,
-  reportProbes,
   type ScorerSpec,
 } from '@thrice/core';
 import type { ModelBehaviour } from '@thrice/simulator';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ProbeTally } from '../../../packages/core/src/results/probe-tally.ts';
 import { configureJudgedScorer } from '../../../packages/core/src/scorers/grade-answer.ts';
 import { anOutput, aQuestion } from '../../support/builders.ts';
 import { aJudgedBenchmark, judgeScorer } from '../../support/judged-benchmark.ts';
@@ -106,16 +106,15 @@ describe('a judge that flips 20 % of its verdicts', () => {
 function probeAll(judge: SimulatedJudge, answers: readonly AnsweredQuestion[], scorer: ScorerSpec) {
   const scoreOf = (answered: AnsweredQuestion) =>
     judgeAnswer(judge, scorer, answered).grade.score ?? 0;
-  const probed = answers.flatMap((answered): ProbedAnswer[] => {
+  const probed = answers.flatMap((answered): Probing[] => {
     const { question, output } = answered;
-    const at = { id: question.id, config: 'direct' };
     const before = scoreOf(answered);
     return ANSWER_PROBES.map((probe) => {
       const text = probeAnswer(probe, { answer: output, question, model: 'lab/m' });
-      return { probe, ...at, before, after: scoreOf({ ...answered, output: text }) };
+      return { probe, before, after: scoreOf({ ...answered, output: text }) };
     });
   });
-  const swapped = answers.flatMap((answered, index): ProbedAnswer[] => {
+  const swapped = answers.flatMap((answered, index): Probing[] => {
     const { question, output } = answered;
     const other = index % 3 === 0 ? `The answer is city ${index}.` : 'I do not know.';
     const at = { id: question.id, step: 'judge-1' };
@@ -123,10 +122,15 @@ function probeAll(judge: SimulatedJudge, answers: readonly AnsweredQuestion[], s
     const second = readPreference(judge.reply(compareMessages(question, other, output), at));
     if (first === undefined || second === undefined) return [];
     const [before, after] = [Number(first === 'first'), Number(second === 'second')];
-    return [{ probe: 'swapped', id: question.id, config: 'direct', before, after }];
+    return [{ probe: 'swapped', before, after }];
   });
-  return reportProbes([...probed, ...swapped]);
+  const tally = new ProbeTally();
+  for (const { probe, before, after } of [...probed, ...swapped]) tally.note(probe, before, after);
+  return tally.summarize() ?? [];
 }
+
+/** One probe of one answer. */
+type Probing = Readonly<Record<'before' | 'after', number>> & { readonly probe: Probe };
 
 describe('probes', () => {
   const answers = answeredQuestions(50);
@@ -169,32 +173,32 @@ describe('probes', () => {
     );
 
     expect(figures.find(({ probe }) => probe === 'padded')).toMatchObject({
-      answerCount: 50,
-      changed: { value: 0.5, lower: expect.closeTo(0.3652, 4), upper: expect.closeTo(0.6348, 4) },
-      gainedCount: 25,
-      lostCount: 0,
-      score: 1,
-      beats: [],
+      answers: 50,
+      changed: 0.5,
+      // Wilson, as in other tools: 25 of 50.
+      ci95: [expect.closeTo(0.3664, 4), expect.closeTo(0.6336, 4)],
+      gained: 25,
+      lost: 0,
+      scoreAfter: 1,
     });
     expect(figures.find(({ probe }) => probe === 'empty')).toMatchObject({
-      changed: { value: 0.5 },
-      gainedCount: 0,
-      lostCount: 25,
+      changed: 0.5,
+      gained: 0,
+      lost: 25,
       pValue: null,
-      score: 0,
+      scoreAfter: 0,
       isExposed: false,
     });
   });
 
-  it('name the configs that a control beats', () => {
-    const answer = { probe: 'question-echoed', id: 'q1' } as const;
+  it('expose a control that scores as much as the answers', () => {
+    const [beaten, safe] = [new ProbeTally(), new ProbeTally()];
 
-    const figures = reportProbes([
-      { ...answer, config: 'good', before: 1, after: 0.5 },
-      { ...answer, config: 'bad', before: 0.5, after: 0.5 },
-    ]);
+    beaten.note('question-echoed', 0.5, 0.5);
+    safe.note('question-echoed', 1, 0.5);
 
-    expect(figures).toMatchObject([{ beats: ['bad'], isExposed: true }]);
+    expect(beaten.summarize()).toMatchObject([{ isExposed: true }]);
+    expect(safe.summarize()).toMatchObject([{ isExposed: false }]);
   });
 
   it('pad an answer with 200 words, inside its tag', () => {
