@@ -3,7 +3,7 @@ import type { CellRow, Summary } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { readCellRows } from '../support/cell-rows.ts';
 import { aCompletion, type HttpServer, sendJson, startHttpServer } from '../support/http-server.ts';
-import { callThrice, groupOf } from '../support/run-thrice.ts';
+import { callThrice, groupOf, type Outcome } from '../support/run-thrice.ts';
 import { smallBenchmark } from '../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -17,7 +17,9 @@ async function startModels(verdictOf: (asked: number) => string): Promise<HttpSe
     const isJudge = model === 'judge';
     const question = /What is (\d+)/.exec(JSON.stringify(body))?.[1] ?? '';
     if (isJudge) asked.set(question, (asked.get(question) ?? 0) + 1);
-    const content = isJudge ? verdictOf(asked.get(question) ?? 0) : 'It is 42';
+    const isComparison = JSON.stringify(body).includes('better: first or second');
+    const verdict = isComparison ? 'better: first' : verdictOf(asked.get(question) ?? 0);
+    const content = isJudge ? verdict : 'It is 42';
     const usage = { prompt_tokens: 100, completion_tokens: 10 };
     sendJson(response, aCompletion({ content }, { model, usage }));
   });
@@ -39,10 +41,10 @@ class JudgedFolder implements AsyncDisposable {
 
   async thrice(
     ...parameters: readonly string[]
-  ): Promise<{ readonly exitCode: number | null; readonly stderr: string }> {
+  ): Promise<Pick<Outcome, 'exitCode' | 'stdout' | 'stderr'>> {
     const { exitCode, stdout, stderr } = await callThrice(parameters, { cwd: this.#folder.path });
     if (parameters[0] === 'run') this.group = groupOf({ stdout });
-    return { exitCode, stderr };
+    return { exitCode, stdout, stderr };
   }
 
   asked(model: string): number {
@@ -68,6 +70,7 @@ class JudgedFolder implements AsyncDisposable {
 /** A folder with a benchmark of one config, which is graded by `includes`, and a spec in which a judge grades it. */
 async function openFolder(
   verdictOf: (asked: number) => string = () => 'correct: yes',
+  configs: readonly string[] = ['a'],
 ): Promise<JudgedFolder> {
   const server = await startModels(verdictOf);
   const more = [
@@ -75,9 +78,16 @@ async function openFolder(
     ...['[prices."lab/judge"]', 'input = 10.0', 'output = 10.0'],
     ...['[scorers.quality]', 'kind = "judge"', 'model = "lab/judge"'],
   ].join('\n');
-  const files = smallBenchmark({ url: server.url, questionCount: QUESTION_COUNT, more });
-  const judged = files['benchmark.toml'].replace('scorer = "includes"', 'scorer = "quality"');
-  return new JudgedFolder(server, await temporaryFolder({ ...files, 'judged.toml': judged }));
+  const files = smallBenchmark({ url: server.url, questionCount: QUESTION_COUNT, configs, more });
+  const judged = files['benchmark.toml'].replaceAll('scorer = "includes"', 'scorer = "quality"');
+  const gold = [true, false].map((correct, index) => ({
+    id: `q${index + 1}`,
+    config: 'a',
+    correct,
+  }));
+  const lines = gold.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const all = { ...files, 'judged.toml': judged, 'gold.jsonl': lines };
+  return new JudgedFolder(server, await temporaryFolder(all));
 }
 
 describe('thrice judge', () => {
@@ -149,6 +159,40 @@ describe('thrice judge', () => {
     );
     expect((await folder.thrice('judge', folder.group)).exitCode).toBe(0);
     expect((await folder.replicate())?.scored).toBe(QUESTION_COUNT);
+  });
+
+  it('finds out what moves the judge, and says so where its figures are', async () => {
+    await using folder = await openFolder(undefined, ['a', 'b']);
+    await folder.thrice('run', 'judged.toml');
+
+    const { exitCode, stderr, stdout } = await folder.thrice('judge', folder.group, '--probe');
+
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    // It says yes to everything, also to nothing.
+    expect(stdout).toContain('a: its judge is moved by the probe "empty"');
+    expect(stdout).toContain('a: its judge goes by the order of two answers: it prefers the first');
+    expect(stdout).not.toContain('"padded"');
+    expect([folder.asked('a'), folder.asked('b')]).toEqual([QUESTION_COUNT, QUESTION_COUNT]);
+    // A verdict, five changed answers and two comparisons for each answer.
+    expect(folder.asked('judge')).toBe(2 * QUESTION_COUNT * (1 + 5 + 2));
+    expect((await folder.thrice('verify', folder.group)).exitCode).toBe(0);
+    const again = folder.asked('judge');
+    await folder.thrice('judge', folder.group, '--probe');
+    expect(folder.asked('judge')).toBe(again);
+  });
+
+  it('reports how far its verdicts agree, with each other and with people', async () => {
+    await using folder = await openFolder((asked) => `correct: ${asked === 1 ? 'no' : 'yes'}`);
+    await folder.thrice('run', 'judged.toml');
+    await folder.thrice('judge', folder.group, '--replicates', '2', '--model', 'lab/judge');
+    const asked = folder.asked('judge');
+
+    const report = await folder.thrice('judge', folder.group, '--report', '--gold', 'gold.jsonl');
+
+    expect(report).toMatchObject({ exitCode: 0 });
+    expect(report.stdout).toMatch(/a +12 +24 +0 +0\.000 \(0\.000 to 0\.000\)/);
+    expect(report.stdout).toMatch(/all +2 +0\.500/);
+    expect(folder.asked('judge')).toBe(asked);
   });
 
   it.each([

@@ -267,6 +267,8 @@ function addGradingCommands(program: Command, run: Run): void {
     .option('--scorer <name>', 'a [scorers.NAME] table of the group that asks a judge')
     .option('--replicates <n>', 'how often each judge judges each answer', wholeNumberTo(99))
     .option('--probe', 'also ask the judges about changed answers, to find out what moves them')
+    .option('--report', 'ask nobody: print how far the judges agree')
+    .option('--gold <file>', 'with --report: also how far they agree with people')
     .option('--configs <names>', 'only these configs, separated by commas', nameList)
     .option(...waitOption)
     .option(...folderOption)

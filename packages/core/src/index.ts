@@ -388,6 +388,7 @@ export {
 } from './results/judge-report.ts';
 export { type JudgedItem, readJudgedItems } from './results/judge-verdicts.ts';
 export { joinGrade, readGrades } from './results/read-grades.ts';
+export { readJudgedGroup } from './results/read-judged-group.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';
 export { type Summary, summarySchema } from './results/summary.ts';
 export { SummaryBuilder } from './results/summary-builder.ts';

@@ -1,5 +1,4 @@
-import { countOf, finalizeGroup, loadGroup, rerunCells, withCurrentGrading } from '@thrice/core';
-import type { EngineOptions } from '../engine/engine.ts';
+import { countOf, finalizeGroup, loadGroup, rerunCells, ThriceError, withCurrentGrading } from '@thrice/core';
 import { findGroup } from '../engine/find-group.ts';
 import { refuseImported } from '../engine/refuse-imported.ts';
 import { alone } from '../local/alone.ts';
@@ -13,9 +12,12 @@ import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { addJudges, describeJudging, type JudgeChoice, judgesOf } from '../spec/choose-judges.ts';
 import { originOf } from '../spec/origin-of.ts';
+import { type JudgeReportOptions, printJudgeReport } from './report-judges.ts';
 
 /** Options of `thrice judge`. */
-export interface JudgeOptions extends EngineOptions, JudgeChoice {
+export interface JudgeOptions extends JudgeReportOptions, JudgeChoice {
+  /** Only prints how far the judges agree. */
+  readonly report?: boolean;
   /** Finds out what moves the judges, besides the answers. */
   readonly probe?: boolean;
   readonly waitForQuota?: boolean;
@@ -31,6 +33,8 @@ export async function judgeGroup(
   name: string,
   options: JudgeOptions,
 ): Promise<ExitCode> {
+  if (options.report === true) return await printJudgeReport(terminal, name, options);
+  if (options.gold !== undefined) throw goldWithoutReport();
   const { stage } = options;
   if (stage !== undefined) {
     const { judgeOnStage } = await import('../stage/judge-on-stage.ts');
@@ -73,5 +77,12 @@ export async function judgeGroup(
     isJson: options.json === true,
     waitForQuota: options.waitForQuota,
     scope: scopeOf(header.runs, gradeConfigs),
+  });
+}
+
+function goldWithoutReport(): ThriceError {
+  return new ThriceError({
+    code: 'invalid-argument',
+    message: '--gold: expected it with --report, received it without; add --report',
   });
 }

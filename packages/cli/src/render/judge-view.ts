@@ -1,0 +1,56 @@
+import { countOf, type Figure, type GoldReport, type JudgeReport, renderTable } from '@thrice/core';
+
+/** Describes how far the judges of a group agree, with each other and with people. */
+export function describeJudges(report: JudgeReport, gold: GoldReport | undefined): string {
+  const { overall, configs, judges } = report;
+  const panels = [...configs, { config: 'all', ...overall }].map((panel) => [
+    panel.config,
+    String(panel.itemCount),
+    String(panel.verdictCount),
+    String(panel.tiedCount),
+    showFigure(panel.flipRate),
+    showFigure(panel.kappa),
+  ]);
+  const ranks = judges.flatMap(({ judge, verdictCount, agreement, configs: own }) =>
+    own.map(({ config, score, rank }) => [
+      judge,
+      String(verdictCount),
+      showFigure(agreement),
+      String(rank),
+      config,
+      score.toFixed(3),
+    ]),
+  );
+  const tables = [
+    renderTable(['config', 'answers', 'verdicts', 'tied', 'flip rate', 'kappa'], panels, 'text'),
+    renderTable(['judge', 'verdicts', 'agreement', 'rank', 'config', 'score'], ranks, 'text'),
+    ...(gold === undefined ? [] : [describeGold(gold)]),
+  ];
+  return `${tables.join('\n')}
+flip rate: the share of pairs of verdicts on one answer that differ; kappa: that of Fleiss
+agreement: how often a judge says what most say; in brackets 95 % bootstrap intervals over the questions`;
+}
+
+function describeGold({ panel, judges, unmatchedCount }: GoldReport): string {
+  const rows = [{ judge: 'all', ...panel }, ...judges].map((each) => [
+    each.judge,
+    String(each.answerCount),
+    showFigure(each.accuracy),
+    showFigure(each.kappa),
+  ]);
+  const table = renderTable(['judge', 'gold', 'accuracy', 'kappa'], rows, 'text');
+  return unmatchedCount === 0
+    ? table
+    : `${table}${countOf(unmatchedCount, 'row')} of the gold file: no verdict on that answer\n`;
+}
+
+function showFigure(figure: Figure | null): string {
+  if (figure === null) return '–';
+  const { value, lower, upper } = figure;
+  const bounds = lower === null || upper === null ? '' : ` (${show(lower)} to ${show(upper)})`;
+  return `${show(value)}${bounds}`;
+}
+
+function show(value: number): string {
+  return value.toFixed(3);
+}
