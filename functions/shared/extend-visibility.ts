@@ -20,7 +20,6 @@ export async function extendVisibilityDuring(
   work: () => Promise<void>,
 ): Promise<void> {
   const message = { lane: queueName, receipt };
-  await requestQueues.extend([message]);
   const workEnded = new AbortController();
   const extendUntilWorkEnds = async () => {
     while (!workEnded.signal.aborted) {
@@ -31,6 +30,7 @@ export async function extendVisibilityDuring(
   };
   const extensions = extendUntilWorkEnds();
   try {
+    await requestQueues.extend([message]);
     await work();
   } catch (thrown) {
     const failureCount = attributes.ApproximateReceiveCount;

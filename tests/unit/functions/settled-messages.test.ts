@@ -110,6 +110,11 @@ const ofTasks: readonly TaskCase[] = [
     resent: [copy(100_000, afterRefusals(1, { since: now }))],
   },
   {
+    when: 'the vendor refuses for no time',
+    answer: () => anError('model-rate-limited', { retryAfterMs: 0 }),
+    resent: [copy(0, afterRefusals(1, { since: now }))],
+  },
+  {
     when: 'the vendor refuses again',
     answer: limited,
     resends: afterRefusals(3),
@@ -193,41 +198,12 @@ const ofTasks: readonly TaskCase[] = [
     resends: afterRefusals(3),
     resent: [copy(0, afterRefusals(3))],
   },
-  ...[
-    { code: 'store-unavailable', receiveCount: 1, delayMs: 15_000 } as const,
-    { code: 'store-unusable', receiveCount: 1, delayMs: 15_000 } as const,
-    { code: 'store-unavailable', receiveCount: 3, delayMs: 60_000 } as const,
-    { code: 'store-unavailable', receiveCount: 9, delayMs: 450_000 } as const,
-  ].map(
-    ({ code, receiveCount, delayMs }): TaskCase => ({
-      when: `a store fails, receive ${receiveCount}, ${code}`,
-      before: ({ stage }) => stage.ledger.failNext('claimCell', anError(code)),
-      receiveCount,
-      isRedelivered: true,
-      releasedMs: [delayMs],
-    }),
-  ),
+  ...rowsOfStore('claimCell'),
   {
     when: 'its copy cannot be sent',
     answer: limited,
     before: (lambda) => {
       lambda.onMessage = failing('sendLater');
-    },
-    isRedelivered: true,
-    releasedMs: [15_000],
-  },
-  {
-    when: 'a store fails, and it cannot be released',
-    before: (lambda) => {
-      lambda.stage.ledger.failNext('claimCell', storeFails);
-      lambda.onMessage = failing('release');
-    },
-    isRedelivered: true,
-  },
-  {
-    when: 'its lease cannot be extended',
-    before: (lambda) => {
-      lambda.onMessage = failing('extend');
     },
     isRedelivered: true,
     releasedMs: [15_000],
@@ -250,6 +226,41 @@ function failing(failed: string): LambdaStage['onMessage'] {
   return (kind) => {
     if (kind === failed) throw storeFails;
   };
+}
+
+/** What holds for every message, whichever request to a store fails. */
+function rowsOfStore(method: 'claimCell' | 'readGroup') {
+  const received = [
+    { code: 'store-unavailable', receiveCount: 1, delayMs: 15_000 } as const,
+    { code: 'store-unusable', receiveCount: 1, delayMs: 15_000 } as const,
+    { code: 'store-unavailable', receiveCount: 3, delayMs: 60_000 } as const,
+    { code: 'store-unavailable', receiveCount: 9, delayMs: 450_000 } as const,
+  ].map(({ code, receiveCount, delayMs }) => ({
+    when: `a store fails, receive ${receiveCount}, ${code}`,
+    before: ({ stage }: LambdaStage) => stage.ledger.failNext(method, anError(code)),
+    receiveCount,
+    isRedelivered: true,
+    releasedMs: [delayMs],
+  }));
+  return [
+    ...received,
+    {
+      when: 'a store fails, and it cannot be released',
+      before: (lambda: LambdaStage) => {
+        lambda.stage.ledger.failNext(method, storeFails);
+        lambda.onMessage = failing('release');
+      },
+      isRedelivered: true,
+    },
+    {
+      when: 'its lease cannot be extended',
+      before: (lambda: LambdaStage) => {
+        lambda.onMessage = failing('extend');
+      },
+      isRedelivered: true,
+      releasedMs: [15_000],
+    },
+  ];
 }
 
 describe('what becomes of the message of a task, when', () => {
@@ -411,33 +422,7 @@ const ofRequests: readonly RequestCase[] = [
     receiveCount: 2,
     isDone: true,
   },
-  ...[
-    { receiveCount: 1, delayMs: 15_000 },
-    { receiveCount: 4, delayMs: 120_000 },
-  ].map(
-    ({ receiveCount, delayMs }): RequestCase => ({
-      when: `a store fails, receive ${receiveCount}`,
-      before: ({ stage }) => stage.ledger.failNext('readGroup', storeFails),
-      receiveCount,
-      isRedelivered: true,
-      releasedMs: [delayMs],
-    }),
-  ),
-  {
-    when: 'a store fails, and it cannot be released',
-    before: (lambda) => {
-      lambda.stage.ledger.failNext('readGroup', storeFails);
-      lambda.onMessage = failing('release');
-    },
-    isRedelivered: true,
-  },
-  {
-    when: 'it cannot be extended',
-    before: (lambda) => {
-      lambda.onMessage = failing('extend');
-    },
-    isRedelivered: true,
-  },
+  ...rowsOfStore('readGroup'),
   {
     when: 'it is not a request',
     body: { v: 2, group: 'demo' },
