@@ -1,5 +1,5 @@
 import { composeControl } from './shared/compose-control.ts';
-import { createFinalizeHandler } from './shared/finalize-handler.ts';
+import { createFinalizeHandler } from './shared/part-handler.ts';
 
 /** Writes the results of a group. */
 export const handler = createFinalizeHandler(composeControl);

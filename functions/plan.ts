@@ -1,5 +1,5 @@
 import { composeControl } from './shared/compose-control.ts';
-import { createPlanHandler } from './shared/plan-handler.ts';
+import { createPlanHandler } from './shared/part-handler.ts';
 
 /** Sends the tasks of a group to their lanes. */
 export const handler = createPlanHandler(composeControl);

@@ -275,7 +275,7 @@ export { rateOf, stateAt } from './lanes/lane-policy.ts';
 export { limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
 export { checkBudget } from './plan/check-budget.ts';
-export { dispatchTasks } from './plan/dispatch-tasks.ts';
+export { type Dispatch, dispatchTasks } from './plan/dispatch-tasks.ts';
 export { openBudget } from './plan/open-budget.ts';
 export {
   compactInstant,
@@ -358,7 +358,7 @@ export {
   type WrittenResults,
   writeResults,
 } from './publish/finalize-group.ts';
-export { finalizePart } from './publish/finalize-part.ts';
+export { type Finalization, finalizePart } from './publish/finalize-part.ts';
 export {
   currentGradedGroup,
   type FinalizeStores,

@@ -1,8 +1,10 @@
 import { type CellTask, limits, loadGroup, openBudget, workLeaseMs } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { createAnswerHandler } from '../../../functions/shared/answer-handler.ts';
-import { createFinalizeHandler } from '../../../functions/shared/finalize-handler.ts';
-import { createPlanHandler } from '../../../functions/shared/plan-handler.ts';
+import {
+  createFinalizeHandler,
+  createPlanHandler,
+} from '../../../functions/shared/part-handler.ts';
 import { aCellKey, anError, anOpenBreaker } from '../../support/builders.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import type { StageGroup } from '../../support/fake-stage.ts';
