@@ -34,7 +34,7 @@ import type { Call } from '../../packages/core/src/domain/call.ts';
 import type { RecordedAnswer } from '../../packages/core/src/domain/cell.ts';
 import type { GroupEdit } from '../../packages/core/src/domain/group.ts';
 import type { AcceptedSubmission } from '../../packages/core/src/domain/submission.ts';
-import { scorerVersions } from '../../packages/core/src/scorers/registry.ts';
+import { scorerRegistry } from '../../packages/core/src/scorers/registry.ts';
 
 const instant = '2026-01-02T03:04:05.000Z';
 
@@ -528,7 +528,7 @@ export function aPlannedConfig(
     cells: 1,
     skipped: null,
     scorer: { kind },
-    scorerVersion: scorerVersions[kind] ?? null,
+    scorerVersion: scorerRegistry.get(kind)?.version ?? null,
     ...parts,
   };
 }

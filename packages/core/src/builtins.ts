@@ -11,6 +11,7 @@ import type { CreateDigest } from './ports/digest.ts';
 import { builtinPrice } from './pricing/builtin-price.ts';
 import { describeExpectedTarget } from './scorers/describe-expected-target.ts';
 import { describeUngradable } from './scorers/describe-ungradable.ts';
+import { findUngradedReason } from './scorers/find-ungraded-reason.ts';
 import { scorerRegistry } from './scorers/registry.ts';
 import { solverRegistry } from './solvers/registry.ts';
 import { applyDatasetDefaults } from './spec/datasets/apply-dataset-defaults.ts';
@@ -93,5 +94,6 @@ export async function checkQuestions(
     createDigest,
     describeExpectedTarget,
     describeUngradable,
+    findUngradedReason,
   });
 }

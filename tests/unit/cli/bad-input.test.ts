@@ -257,8 +257,8 @@ const inAConfig = mistakes((line) =>
   solver = "vote"\nmodel = "lab/m" => spec: configs.a.samples: expected how often to ask the model, at least 2, received nothing
   scorer = { kind = "numeric" } => spec: configs.a.scorer: expected a text, received {"kind":"numeric"}
   scorer = "regex" => spec: configs.a.scorer: expected the name of a [scorers.NAME] table for "regex", received the kind alone; write [scorers.mine] with kind = "regex" and its parameters, then scorer = "mine"
-  scorer = "exakt" => spec: configs.a.scorer: unknown scorer "exakt"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)
-  scorer = "quality" => spec: configs.a.scorer: unknown scorer "quality" (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)
+  scorer = "exakt" => spec: configs.a.scorer: unknown scorer "exakt"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, keyword, json, or the name of a [scorers.NAME] table)
+  scorer = "quality" => spec: configs.a.scorer: unknown scorer "quality" (expected exact, choice, includes, bbh, numeric, keyword, json, or the name of a [scorers.NAME] table)
   served_model = "pinned" => spec: configs.a.served_model: expected "pin", "warn" or "allow", received "pinned"
   share_calls = true => spec: configs.a.share_calls: unknown key; it belongs to the whole benchmark: write it at the top of the spec
   solver = "chain_of_thought" => spec: configs.a.solver: expected one of "direct", "router", "cascade", "vote", received "chain_of_thought"
@@ -291,8 +291,8 @@ const inAConfig = mistakes((line) =>
   reasoning_effort = 3 => spec: configs.a.reasoning_effort: expected "none", "minimal", "low", "medium", "high", "xhigh" or "max", received 3
   scorer = "" => spec: configs.a.scorer: expected a text, not an empty one, received ""
   scorer = ["exact", "numeric"] => spec: configs.a.scorer: expected a text, received ["exact","numeric"]
-  scorer = "accuracy" => spec: configs.a.scorer: unknown scorer "accuracy" (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)
-  scorer = "numric" => spec: configs.a.scorer: unknown scorer "numric"; did you mean "numeric"? (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)
+  scorer = "accuracy" => spec: configs.a.scorer: unknown scorer "accuracy" (expected exact, choice, includes, bbh, numeric, keyword, json, or the name of a [scorers.NAME] table)
+  scorer = "numric" => spec: configs.a.scorer: unknown scorer "numric"; did you mean "numeric"? (expected exact, choice, includes, bbh, numeric, keyword, json, or the name of a [scorers.NAME] table)
   prompt = "{{ question }} {{answer}}" => spec: configs.a.prompt: unknown field {{answer}} (expected question, messages, choices, tags.NAME or metadata.NAME)
   prompt = "{{question" => spec: configs.a.prompt: expected {{question}} or {{messages}}, received a template with neither: every question would be sent the same way
   prompt = "{{question}} {{target}}" => spec: configs.a.prompt: unknown field {{target}} (expected question, messages, choices, tags.NAME or metadata.NAME)
@@ -329,8 +329,8 @@ const inOtherTables = mistakes((more) => given({ more }))`
   [prices."lab/m"]\nprompt = 1\ncompletion = 2 => spec: prices."lab/m".input: expected a number, received nothing\nspec: prices."lab/m".output: expected a number, received nothing\nspec: prices."lab/m".prompt: unknown key; did you mean "input"?\nspec: prices."lab/m".completion: unknown key; did you mean "output"?
   [prices."gpt-5"]\ninput = 1\noutput = 2 => spec: prices.gpt-5: expected lane/model, as in openai/gpt-5.2
   [prices.lab.m]\ninput = 1\noutput = 2 => spec: prices.lab: expected lane/model, as in openai/gpt-5.2
-  [scorers.close]\nkind = "numerical" => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "judge" or "rubric", received "numerical"; did you mean "numeric"?
-  [scorers.close]\ntolerance = 1 => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "judge" or "rubric", received nothing
+  [scorers.close]\nkind = "numerical" => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "json", "judge", "rubric" or "by", received "numerical"; did you mean "numeric"?
+  [scorers.close]\ntolerance = 1 => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "json", "judge", "rubric" or "by", received nothing
   [scorers.close]\nkind = "numeric"\ntolerence = 0.1 => spec: scorers.close.tolerence: unknown key; did you mean "tolerance"?
   [scorers.last]\nkind = "regex"\npattern = '(\d+' => spec: scorers.last.pattern: expected a valid regular expression, received "(\\d+"
   [select]\nlimits = 3 => spec: select.limits: unknown key; did you mean "limit"?

@@ -8,7 +8,7 @@ import {
   toSolverRegistry,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
-import { scorerVersions } from '../../../packages/core/src/scorers/registry.ts';
+import { scorerRegistry } from '../../../packages/core/src/scorers/registry.ts';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
 import {
   aBenchmark,
@@ -153,7 +153,7 @@ describe('a finalized group', () => {
       commit: null,
       keys: { lab: 'not-needed' },
       priceTable: header.builtinPrices,
-      scorerVersions: { exact: scorerVersions['exact'] },
+      scorerVersions: { exact: scorerRegistry.get('exact')?.version },
       grading: {
         number: 1,
         createdAt: header.createdAt,
@@ -161,7 +161,7 @@ describe('a finalized group', () => {
         configs: ['a', 'b', 'left-out'].map((config) => ({
           config,
           scorer: { kind: 'exact' },
-          version: scorerVersions['exact'],
+          version: scorerRegistry.get('exact')?.version,
         })),
       },
       configs: [

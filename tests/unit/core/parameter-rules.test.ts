@@ -7,7 +7,7 @@ const checked: Parameters<typeof checkPlan>[2] = {
   count: 1,
   sha256: '0'.repeat(64),
   cellCounts: new Map([['a', 1]]),
-  targetCounts: new Map([['a', 1]]),
+  ungradedReasons: new Map(),
   longestPrompts: new Map(),
   promptSizes: new Map(),
   otherFields: [],

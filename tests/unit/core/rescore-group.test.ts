@@ -18,7 +18,7 @@ import {
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import type { ScorerSpec } from '../../../packages/core/src/domain/scorer.ts';
-import { scorerRegistry, scorerVersions } from '../../../packages/core/src/scorers/registry.ts';
+import { scorerRegistry } from '../../../packages/core/src/scorers/registry.ts';
 import {
   aBenchmark,
   aCellResult,
@@ -50,8 +50,12 @@ describe('addGrading', () => {
         createdAt: engine.clock.toIso(engine.clock.now()),
         specSha256: 'e'.repeat(64),
         configs: [
-          { config: 'a', scorer: { kind: 'includes' }, version: scorerVersions['includes'] },
-          { config: 'b', scorer: { kind: 'exact' }, version: scorerVersions['exact'] },
+          {
+            config: 'a',
+            scorer: { kind: 'includes' },
+            version: scorerRegistry.get('includes')?.version,
+          },
+          { config: 'b', scorer: { kind: 'exact' }, version: scorerRegistry.get('exact')?.version },
         ],
       },
     });

@@ -240,7 +240,7 @@ describe('a resolved benchmark', () => {
     [
       'an unknown scorer',
       { configs: [{ name: 'a', model: 'openai/x', scorer: 'exac' }] },
-      'configs.a.scorer: unknown scorer "exac"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)',
+      'configs.a.scorer: unknown scorer "exac"; did you mean "exact"? (expected exact, choice, includes, bbh, numeric, keyword, json, or the name of a [scorers.NAME] table)',
     ],
     [
       'a scorer that needs a table of its own',
@@ -250,7 +250,7 @@ describe('a resolved benchmark', () => {
     [
       'a scorer named like a property of every object',
       { configs: [{ name: 'a', model: 'openai/x', scorer: 'constructor' }] },
-      'configs.a.scorer: unknown scorer "constructor" (expected exact, choice, includes, bbh, numeric, keyword, or the name of a [scorers.NAME] table)',
+      'configs.a.scorer: unknown scorer "constructor" (expected exact, choice, includes, bbh, numeric, keyword, json, or the name of a [scorers.NAME] table)',
     ],
     [
       'a prompt given twice',

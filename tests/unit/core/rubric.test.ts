@@ -4,7 +4,7 @@ import { benchmarkSpecSchema, checkQuestions, openQuestions, type ScorerSpec } f
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { configureScorer, declaredMetrics } from '../../../packages/core/src/domain/scorer.ts';
+import { configureGrading, declaredMetrics } from '../../../packages/core/src/domain/scorer.ts';
 import { scorerRegistry } from '../../../packages/core/src/scorers/registry.ts';
 import { weightedScore } from '../../../packages/core/src/scorers/rubric/weighted-score.ts';
 import { aConfig, aQuestion } from '../../support/builders.ts';
@@ -45,7 +45,7 @@ describe('a rubric of the spec', () => {
   });
 
   it('declares a metric for each criterion', () => {
-    const configured = configureScorer(bySpec, scorerRegistry);
+    const configured = configureGrading(bySpec, scorerRegistry);
 
     expect(declaredMetrics(configured)).toEqual(
       ['cites', 'brief'].map((name) => ({ name, unit: 'ratio', better: 'higher', range: [0, 1] })),

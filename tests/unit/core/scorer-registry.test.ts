@@ -95,7 +95,7 @@ describe('an added scorer', () => {
     ],
     [
       { kind: 'suffix' },
-      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "judge", "rubric" or "prefix", received "suffix"',
+      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "json", "judge", "rubric", "by" or "prefix", received "suffix"',
     ],
   ])('takes part in the errors for the table %j', (table, problem) => {
     expect(() => parseSpec(specOf(table), 'demo.toml', schema)).toThrow(`demo.toml: ${problem}`);
@@ -113,7 +113,7 @@ describe('an added scorer', () => {
     const spec = parseSpec(specOf({ kind: 'exact' }, 'prefx'), 'demo.toml', schema);
 
     expect(() => resolveBenchmark(spec, 'demo.toml', registry)).toThrow(
-      'configs.a.scorer: unknown scorer "prefx"; did you mean "prefix"? (expected exact, choice, includes, bbh, numeric, keyword, prefix, q, or the name of a [scorers.NAME] table)',
+      'configs.a.scorer: unknown scorer "prefx"; did you mean "prefix"? (expected exact, choice, includes, bbh, numeric, keyword, json, prefix, q, or the name of a [scorers.NAME] table)',
     );
   });
 });
@@ -136,7 +136,8 @@ describe('a stored group', () => {
       patterns: inProcessPatterns,
     });
 
-    const known = '(expected exact, choice, includes, bbh, numeric, regex, keyword, judge, rubric)';
+    const known =
+      '(expected exact, choice, includes, bbh, numeric, regex, keyword, json, judge, rubric, by)';
     expect(resolving).toThrow(`configs.a.scorer: unknown scorer kind "prefix" ${known}`);
     await expect(grading).rejects.toMatchObject({
       code: 'unsupported',

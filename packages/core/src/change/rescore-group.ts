@@ -3,7 +3,7 @@ import { type Grading, isSameGrading } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Price } from '../domain/price.ts';
 import type { ScorerRegistry, ScorerSpec } from '../domain/scorer.ts';
-import { describeUnknownKind } from '../domain/scorer.ts';
+import { describeUnknownKind, scorersOf, scorerVersionOf } from '../domain/scorer.ts';
 import { ThriceError } from '../errors.ts';
 import { writePlan } from '../plan/plan-group.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -104,7 +104,7 @@ export async function addGrading(
 /** Whether this release would give the grades of a grading. Those of the first are in the ledger. */
 function isGradable({ number, configs }: Grading, registry: ScorerRegistry): boolean {
   if (number === 1) return true;
-  return configs.every(({ scorer, version }) => registry.get(scorer.kind)?.version === version);
+  return configs.every(({ scorer, version }) => scorerVersionOf(scorer, registry) === version);
 }
 
 /** Copies the current files of a group to the folder of the earlier grading that they show. */
@@ -152,14 +152,16 @@ function describeNext({
     specSha256: edited?.specSha256 ?? current.specSha256,
     configs: current.configs.map(({ config, scorer: earlier }) => {
       const scorer = edited?.scorers.get(config) ?? earlier;
-      return { config, scorer, version: versionOf(scorer, registry) };
+      return { config, scorer, version: requireVersion(scorer, registry) };
     }),
     ...(questionsKey !== undefined && { questionsKey }),
   };
 }
 
-function versionOf({ kind }: ScorerSpec, registry: ScorerRegistry): number {
-  const version = registry.get(kind)?.version;
+function requireVersion(scorer: ScorerSpec, registry: ScorerRegistry): number {
+  const version = scorerVersionOf(scorer, registry);
   if (version !== undefined) return version;
-  throw new ThriceError({ code: 'unsupported', message: describeUnknownKind(kind, registry) });
+  const unknown = [scorer, ...scorersOf(scorer)].find(({ kind }) => !registry.has(kind)) ?? scorer;
+  const message = describeUnknownKind(unknown.kind, registry);
+  throw new ThriceError({ code: 'unsupported', message });
 }

@@ -1,5 +1,5 @@
 import { judgeSpecSchema } from './benchmark-spec.ts';
-import type { ScorerSpec } from './scorer.ts';
+import { type ScorerSpec, scorersOf } from './scorer.ts';
 
 const judgesSchema = judgeSpecSchema.pick({ model: true, models: true });
 
@@ -8,8 +8,17 @@ const judgesSchema = judgeSpecSchema.pick({ model: true, models: true });
  * `models`. None for a scorer that asks no model.
  */
 export function judgeModelsOf(scorer: ScorerSpec): readonly string[] {
-  const parsed = judgesSchema.safeParse(scorer);
-  if (!parsed.success) return [];
-  const { model, models } = parsed.data;
+  return modelsIn(judgedScorerOf(scorer));
+}
+
+/** The scorer that asks models: itself, or the one that its table names for some questions. */
+export function judgedScorerOf(scorer: ScorerSpec): ScorerSpec | undefined {
+  return scorersOf(scorer).find((each) => modelsIn(each).length > 0);
+}
+
+function modelsIn(scorer: ScorerSpec | undefined): readonly string[] {
+  const { data } = judgesSchema.safeParse(scorer);
+  if (data === undefined) return [];
+  const { model, models } = data;
   return models ?? (model === undefined ? [] : [model]);
 }

@@ -3,12 +3,38 @@ import { ThriceError } from '../errors.ts';
 import type { Journal, ModelOutput } from './call.ts';
 import type { Grade, MetricDeclaration } from './grade.ts';
 import type { Message } from './message.ts';
-import type { Question } from './question.ts';
+import { ownValue, type Question } from './question.ts';
 
 /** A scorer as a spec stores it: its kind, with the parameters of that kind beside it. */
 export const scorerSpecSchema = z.looseObject({ kind: z.string().min(1) });
 /** A scorer as a spec stores it. */
 export type ScorerSpec = Readonly<z.infer<typeof scorerSpecSchema>>;
+
+/** The kind of scorer that leaves each question to another one. */
+export const CHOOSING_KIND = 'by';
+/** Such a scorer once its spec is resolved: it has the tables of the scorers that it names. */
+const choiceSchema = z.object({
+  kind: z.literal(CHOOSING_KIND),
+  by: z.string(),
+  scorers: z.record(z.string(), scorerSpecSchema),
+  otherwise: scorerSpecSchema.optional(),
+});
+
+/** The scorers that grade by a spec: those that its table names, or itself. */
+export function scorersOf(spec: ScorerSpec): readonly ScorerSpec[] {
+  const { data: choice } = choiceSchema.safeParse(spec);
+  if (choice === undefined) return [spec];
+  const { scorers, otherwise } = choice;
+  return [...Object.values(scorers), ...(otherwise === undefined ? [] : [otherwise])];
+}
+
+/** The scorers that may grade a question by a spec: the one for its value, then the one for other values. */
+export function scorersFor(spec: ScorerSpec, { tags, metadata }: Question): readonly ScorerSpec[] {
+  if (spec.kind !== CHOOSING_KIND) return [spec];
+  const { by, scorers, otherwise } = choiceSchema.parse(spec);
+  const value = ownValue(tags, by) ?? ownValue(metadata, by) ?? '';
+  return [ownValue(scorers, String(value)), otherwise].filter((each) => each !== undefined);
+}
 
 /**
  * A pattern that a user wrote. A scorer never runs it: it returns it. The answer is the group named `answer` of
@@ -136,11 +162,22 @@ export interface JudgedScorer<Parameters extends z.ZodObject = z.ZodObject>
   readonly promptFields: Readonly<Record<string, 'required' | 'optional'>>;
 }
 
+/** Grades nothing itself: it leaves each question to one of the scorers that its table names. */
+export interface ChoosingScorer<Parameters extends z.ZodObject = z.ZodObject>
+  extends ScorerBase<Parameters> {
+  readonly reads: 'question';
+}
+
 /** Turns an answer into a grade. */
-export type Scorer<Parameters extends z.ZodObject = z.ZodObject> =
+export type GradingScorer<Parameters extends z.ZodObject = z.ZodObject> =
   | TextScorer<Parameters>
   | AnswerScorer<Parameters>
   | JudgedScorer<Parameters>;
+
+/** What a spec may name as its scorer. */
+export type Scorer<Parameters extends z.ZodObject = z.ZodObject> =
+  | GradingScorer<Parameters>
+  | ChoosingScorer<Parameters>;
 
 /** Scorers by kind, in the order in which errors and the JSON Schema list them. */
 export type ScorerRegistry = ReadonlyMap<string, Scorer>;
@@ -152,29 +189,62 @@ export function createScorerRegistry(scorers: readonly Scorer[]): ScorerRegistry
 
 /** A scorer and the parameters of one spec, defaults filled in. */
 export interface ConfiguredScorer {
-  readonly scorer: Scorer;
+  readonly scorer: GradingScorer;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Looks up the scorer that a spec names.
+ * Looks up the scorer that grades a question.
+ *
+ * A question without a target is left to `otherwise` where the scorer for its value needs one.
+ *
+ * @returns Undefined where a scorer that chooses has none for the question.
+ * @throws {ThriceError} As {@link configureGrading}.
+ */
+export function configureScorer(
+  spec: ScorerSpec,
+  question: Question,
+  registry: ScorerRegistry,
+): ConfiguredScorer | undefined {
+  const configured = scorersFor(spec, question).map((each) => configureGrading(each, registry));
+  const hasTarget = question.target !== null;
+  return (
+    configured.find(({ scorer }) => hasTarget || scorer.isTargetOptional === true) ?? configured[0]
+  );
+}
+
+/**
+ * Looks up a scorer that grades.
  *
  * @throws {ThriceError} `unsupported` for a kind that is not registered, as in a group that a newer
- *   version planned; `invariant-violated` for parameters that the spec schema should have rejected.
+ *   version planned; `invariant-violated` for parameters that the spec schema should have rejected, and for a scorer that
+ *   chooses.
  */
-export function configureScorer(spec: ScorerSpec, registry: ScorerRegistry): ConfiguredScorer {
+export function configureGrading(spec: ScorerSpec, registry: ScorerRegistry): ConfiguredScorer {
   const { kind, ...given } = spec;
   const scorer = registry.get(kind);
   if (scorer === undefined) {
     throw new ThriceError({ code: 'unsupported', message: describeUnknownKind(kind, registry) });
   }
   const parsed = scorer.parameters.safeParse(given);
-  if (parsed.success) return { scorer, parameters: parsed.data };
+  if (parsed.success && scorer.reads !== 'question') return { scorer, parameters: parsed.data };
   throw new ThriceError({
     code: 'invariant-violated',
-    message: `scorer "${kind}": ${z.prettifyError(parsed.error)}`,
+    message: `scorer "${kind}": ${parsed.success ? 'expected one that grades' : z.prettifyError(parsed.error)}`,
     cause: parsed.error,
   });
+}
+
+/**
+ * The version of what a spec grades by, as manifests record it; undefined for a kind that is not registered. That of a
+ * scorer that chooses is the sum of its own and of those it names, since any of them only ever rises.
+ */
+export function scorerVersionOf(spec: ScorerSpec, registry: ScorerRegistry): number | undefined {
+  const own = registry.get(spec.kind)?.version;
+  if (own === undefined || spec.kind !== CHOOSING_KIND) return own;
+  return scorersOf(spec)
+    .map(({ kind }) => registry.get(kind)?.version)
+    .reduce((sum, each) => (sum === undefined || each === undefined ? undefined : sum + each), own);
 }
 
 /** The metrics that a scorer computes with its parameters. */

@@ -1,5 +1,6 @@
 import type { Benchmark } from '../domain/benchmark.ts';
 import { type BuiltinPrices, type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
+import { scorerVersionOf } from '../domain/scorer.ts';
 import { ThriceError } from '../errors.ts';
 import type { ActiveGroups } from '../ports/active-groups.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -10,7 +11,7 @@ import type { ResponseCache } from '../ports/response-cache.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import { BUILTIN_PRICES_VERSION } from '../pricing/builtin-prices.ts';
 import { groupKey, plannedConfigs, withGradeConfigs } from '../publish/graded-group.ts';
-import { scorerVersions } from '../scorers/registry.ts';
+import { scorerRegistry } from '../scorers/registry.ts';
 import {
   type CheckedQuestions,
   selectQuestions,
@@ -156,7 +157,7 @@ export function planConfigs({
     cells: skipped.has(name) ? 0 : (checked.cellCounts.get(name) ?? 0),
     skipped: skipped.get(name) ?? null,
     scorer,
-    scorerVersion: scorerVersions[scorer.kind] ?? null,
+    scorerVersion: scorerVersionOf(scorer, scorerRegistry) ?? null,
   }));
 }
 

@@ -14,6 +14,7 @@ import {
 import { type CellError, type CellKey, type CellRow, hasScore } from '../domain/cell.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
+import { scorerVersionOf } from '../domain/scorer.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { CreateDigest } from '../ports/digest.ts';
@@ -328,8 +329,9 @@ function describeOtherVersions(
   { scorers = scorerRegistry, formats }: VerifyStores,
 ): ReadonlyMap<string, string> {
   return new Map(
-    grading.configs.flatMap(({ config, scorer: { kind }, version }) => {
-      const own = (scorers.get(kind) ?? formats?.get(kind))?.version;
+    grading.configs.flatMap(({ config, scorer, version }) => {
+      const { kind } = scorer;
+      const own = scorerVersionOf(scorer, scorers) ?? formats?.get(kind)?.version;
       if (own !== undefined && (version === null || version === own)) return [];
       const here = own === undefined ? 'which this release does not have' : `not version ${own}`;
       const reason = `grading ${grading.number}: ${config} was graded by version ${version ?? '(unknown)'} of scorer "${kind}", ${here}; its grades were not made again`;

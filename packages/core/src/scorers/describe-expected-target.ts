@@ -14,6 +14,6 @@ export function describeExpectedTarget(
   question: Question,
   registry: ScorerRegistry = scorerRegistry,
 ): string | undefined {
-  const { scorer, parameters } = configureScorer(scorerSpec, registry);
-  return scorer.describeExpectedTarget(target, question, parameters);
+  const configured = configureScorer(scorerSpec, question, registry);
+  return configured?.scorer.describeExpectedTarget(target, question, configured.parameters);
 }

@@ -17,8 +17,9 @@ export function describeUngradable(
   question: Question,
   registry: ScorerRegistry = scorerRegistry,
 ): string | undefined {
-  const { scorer, parameters } = configureScorer(scorerSpec, registry);
-  if (scorer.reads !== 'verdicts') return undefined;
+  const configured = configureScorer(scorerSpec, question, registry);
+  if (configured?.scorer.reads !== 'verdicts') return undefined;
+  const { scorer, parameters } = configured;
   if (question.target === null && scorer.isTargetOptional !== true) return undefined;
   const judged = { question, answer: ANSWER, parameters, judgeCount: 1, verdicts: new Map() };
   try {

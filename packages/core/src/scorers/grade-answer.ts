@@ -1,16 +1,18 @@
 import type { RecordedAnswer } from '../domain/cell.ts';
 import { AWAITING_JUDGE, type Grade, scored, ungraded, unparsed } from '../domain/grade.ts';
+import { judgedScorerOf } from '../domain/judge-models.ts';
 import { ownValue, type Question } from '../domain/question.ts';
 import {
   type AnswerText,
   type ConfiguredScorer,
+  configureGrading,
   configureScorer,
   declaredMetrics,
+  type GradingScorer,
   type JudgedAnswer,
   type JudgedScorer,
   type JudgeMove,
   type Pattern,
-  type Scorer,
   type ScorerRegistry,
   type ScorerSpec,
   type TextScorer,
@@ -36,7 +38,7 @@ export interface Grader {
  * - `scored`: score in 0..1.
  * - `unparsed`: no text, nothing but reasoning (`reasoning-only`), or no answer in it that the scorer can
  *   read (`no-...`, or `cut-off` if the token limit ended the text before one); score 0, with the reason.
- * - `ungraded`: the question has no target, so the answer is neither right nor wrong; or the scorer's
+ * - `ungraded`: the question has no target (or `no-scorer` for its value), so the answer is neither right nor wrong; or the scorer's
  *   pattern took too long (`scorer-timeout`) or could not be run (`scorer-failed`); or its judge has to be asked first
  *   (`awaiting-judge`).
  *
@@ -50,7 +52,8 @@ export async function gradeAnswer(
   grader: Grader,
   judging: Judging = NOT_JUDGED,
 ): Promise<Grade> {
-  const configured = configureScorer(scorerSpec, grader.scorers ?? scorerRegistry);
+  const configured = configureScorer(scorerSpec, question, grader.scorers ?? scorerRegistry);
+  if (configured === undefined) return ungraded('no-scorer', recorded.output);
   return withMetrics(
     await gradeBy(configured, question, recorded, { grader, judging }),
     configured,
@@ -96,7 +99,7 @@ export type Judging = Pick<JudgedAnswer, 'judgeCount' | 'verdicts'>;
 const NOT_JUDGED: Judging = { judgeCount: 1, verdicts: new Map() };
 
 /**
- * What the scorer of a grade cell does next about a recorded answer.
+ * What the scorer of a grade cell does next about a recorded answer, of a question that it is the scorer for.
  *
  * @throws {ThriceError} `unsupported` for a kind that is not registered; `invariant-violated` for a scorer without judges.
  */
@@ -107,7 +110,8 @@ export function nextJudgeMove(
   judging: Judging,
   registry: ScorerRegistry = scorerRegistry,
 ): JudgeMove {
-  const configured = configureJudgedScorer(scorerSpec, registry);
+  const configured = configureScorer(scorerSpec, question, registry);
+  if (configured?.scorer.reads !== 'verdicts') throw withoutJudges(scorerSpec);
   const { scorer, parameters } = configured;
   const answer = toGradable(scorer, question, recorded);
   const move: JudgeMove =
@@ -122,8 +126,10 @@ export function needsJudge(
   scorerSpec: ScorerSpec,
   question: Question,
   recorded: RecordedAnswer,
-  registry?: ScorerRegistry,
+  registry: ScorerRegistry = scorerRegistry,
 ): boolean {
+  const { scorer } = configureScorer(scorerSpec, question, registry) ?? {};
+  if (scorer?.reads !== 'verdicts') return false;
   return nextJudgeMove(scorerSpec, question, recorded, NOT_JUDGED, registry).kind === 'ask';
 }
 
@@ -132,17 +138,23 @@ export function configureJudgedScorer(
   scorerSpec: ScorerSpec,
   registry: ScorerRegistry = scorerRegistry,
 ): { readonly scorer: JudgedScorer; readonly parameters: Readonly<Record<string, unknown>> } {
-  const { scorer, parameters } = configureScorer(scorerSpec, registry);
+  const judged = judgedScorerOf(scorerSpec);
+  if (judged === undefined) throw withoutJudges(scorerSpec);
+  const { scorer, parameters } = configureGrading(judged, registry);
   if (scorer.reads === 'verdicts') return { scorer, parameters };
-  throw new ThriceError({
+  throw withoutJudges(scorerSpec);
+}
+
+function withoutJudges({ kind }: ScorerSpec): ThriceError {
+  return new ThriceError({
     code: 'invariant-violated',
-    message: `expected a scorer that asks judges, received "${scorer.kind}"`,
+    message: `expected a scorer that asks judges, received "${kind}"`,
   });
 }
 
 /** What a scorer grades; or the grade, where there is nothing to grade or to compare with. */
 function toGradable(
-  scorer: Scorer,
+  scorer: GradingScorer,
   question: Question,
   recorded: RecordedAnswer,
 ): AnswerText | Grade {
@@ -195,9 +207,11 @@ export async function readAnswer(
   recorded: RecordedAnswer,
   grader: Grader,
 ): Promise<string | undefined> {
-  const { scorer, parameters } = configureScorer(scorerSpec, grader.scorers ?? scorerRegistry);
+  const registry = grader.scorers ?? scorerRegistry;
+  const configured = configureScorer(scorerSpec, question, registry);
   const answerText = recorded.refusal === null ? toAnswerText(recorded) : undefined;
-  if (answerText === undefined || scorer.reads !== 'text') return undefined;
+  if (answerText === undefined || configured?.scorer.reads !== 'text') return undefined;
+  const { scorer, parameters } = configured;
   const found = scorer.read(answerText, question, parameters);
   const reading = await findAnswer(found, answerText.text, grader);
   return reading.kind === 'found' ? reading.text : undefined;

@@ -1,6 +1,11 @@
 import type { Config } from '../domain/benchmark.ts';
 import type { MetricDeclaration } from '../domain/grade.ts';
-import { configureScorer, declaredMetrics, type ScorerRegistry } from '../domain/scorer.ts';
+import {
+  configureGrading,
+  declaredMetrics,
+  type ScorerRegistry,
+  scorersOf,
+} from '../domain/scorer.ts';
 import { scorerRegistry } from './registry.ts';
 
 /** The metrics that the scorers of configs declare, by config; none for a scorer that this release does not have. */
@@ -9,8 +14,11 @@ export function metricsByConfig(
   registry: ScorerRegistry = scorerRegistry,
 ): ReadonlyMap<string, readonly MetricDeclaration[]> {
   return new Map(
-    configs
-      .filter(({ scorer }) => registry.has(scorer.kind))
-      .map(({ name, scorer }) => [name, declaredMetrics(configureScorer(scorer, registry))]),
+    configs.map(({ name, scorer }) => [
+      name,
+      scorersOf(scorer)
+        .filter(({ kind }) => registry.has(kind))
+        .flatMap((each) => declaredMetrics(configureGrading(each, registry))),
+    ]),
   );
 }

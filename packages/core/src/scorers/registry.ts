@@ -1,8 +1,10 @@
 import { createScorerRegistry, type ScorerRegistry } from '../domain/scorer.ts';
 import { bbh } from './bbh.ts';
+import { by } from './by.ts';
 import { choice } from './choice.ts';
 import { exact } from './exact.ts';
 import { includes } from './includes.ts';
+import { json } from './json.ts';
 import { judge } from './judge.ts';
 import { keyword } from './keyword.ts';
 import { numeric } from './numeric.ts';
@@ -18,11 +20,8 @@ export const scorerRegistry: ScorerRegistry = createScorerRegistry([
   numeric,
   regex,
   keyword,
+  json,
   judge,
   rubric,
+  by,
 ]);
-
-/** The versions of the built-in scorers by kind, as manifests record them. */
-export const scorerVersions: Readonly<Record<string, number>> = Object.fromEntries(
-  [...scorerRegistry.values()].map(({ kind, version }) => [kind, version]),
-);

@@ -100,13 +100,19 @@ function targetProblems(
   index: number,
   { spec, checked }: { readonly spec: BenchmarkSpec; readonly checked: CheckedQuestions },
 ): readonly PlanProblem[] {
-  if ((checked.targetCounts.get(name) ?? 0) > 0) return [];
+  const reason = checked.ungradedReasons.get(name);
+  if (reason === undefined) return [];
   const isNamed = spec.configs.find((config) => config.name === name)?.scorer !== undefined;
+  const place = `${showConfig(name, index)}.scorer`;
+  if (reason !== 'no-target') {
+    const message = `${place}: expected questions that the scorer "${scorer.kind}" of config "${name}" can grade, received none; every answer would be ungraded (${reason})`;
+    return [{ severity: 'error', code: 'no-target', message }];
+  }
   return [
     {
       severity: isNamed ? 'error' : 'warning',
       code: 'no-target',
-      message: `${showConfig(name, index)}.scorer: expected questions with a target for the scorer "${scorer.kind}" of config "${name}", received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions${describeColumns(checked)}${isNamed ? ', or leave the scorer out to collect answers only' : ''}`,
+      message: `${place}: expected questions with a target for the scorer "${scorer.kind}" of config "${name}", received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions${describeColumns(checked)}${isNamed ? ', or leave the scorer out to collect answers only' : ''}`,
     },
   ];
 }

@@ -238,6 +238,9 @@ interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
   readonly not?: JsonSchema;
+  /** Of a schema that contains itself. */
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
 }
 
 /** The keys that a schema allows at a place, read from its JSON Schema. */
@@ -249,7 +252,10 @@ function knownKeys(
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
   let places: readonly JsonSchema[] = [root];
   for (const part of path) {
-    places = places.flatMap(alternatives).flatMap((place) => childrenAt(place, part));
+    places = places
+      .flatMap(alternatives)
+      .flatMap((place) => childrenAt(place, part))
+      .map((place) => root.$defs?.[place.$ref?.split('/').at(-1) ?? ''] ?? place);
   }
   const kind = valueAt(document, [...path, 'kind']);
   const keys = places.flatMap(alternatives).filter((place) => matchesKind(place, kind));

@@ -10,6 +10,7 @@ import { laneOf } from '../domain/breaker.ts';
 import { type KeyStates, namedModelsOf, placedModelsOf } from '../domain/config-models.ts';
 import { judgeModelsOf } from '../domain/judge-models.ts';
 import {
+  CHOOSING_KIND,
   describeUnknownKind,
   type JudgedScorer,
   type ScorerRegistry,
@@ -28,6 +29,7 @@ import {
   usesAnswers,
   usesQuestion,
 } from './render-prompt.ts';
+import { choiceProblems, resolveChoice } from './resolve-choice.ts';
 import { gradeConfigOf } from './resolve-judges.ts';
 import {
   type PlacedRole,
@@ -236,6 +238,11 @@ function scorerProblems(spec: BenchmarkSpec, name: string, scorers: ScorerRegist
   if (table !== undefined) {
     // Only a group that a newer version planned: the spec schema rejects unknown kinds.
     if (!scorers.has(table.kind)) return [`scorer: ${describeUnknownKind(table.kind, scorers)}`];
+    if (table.kind === CHOOSING_KIND)
+      return choiceProblems(table, {
+        scorerNamed: (other) => scorerNamed(spec, other),
+        problemsOf: (other) => scorerProblems(spec, other, scorers),
+      }).map((problem) => `scorer: scorers.${name}${problem}`);
     const scorer = scorers.get(table.kind);
     return scorer?.reads === 'verdicts' ? judgeProblems(spec, name, table, scorer) : [];
   }
@@ -381,7 +388,15 @@ function withGradeConfig(config: Config, graded: Config | undefined): Config {
   return graded === undefined ? config : { ...config, gradedBy: graded, judgedBy: [graded] };
 }
 
-/** A scorer that is named by its kind has no parameters here: a stored spec must resolve to the same. */
+/** A scorer that chooses has the tables of those that it names. */
 function resolveScorer(spec: BenchmarkSpec, name: string): ScorerSpec {
+  const scorer = scorerNamed(spec, name);
+  return scorer.kind === CHOOSING_KIND
+    ? resolveChoice(scorer, (other) => scorerNamed(spec, other))
+    : scorer;
+}
+
+/** A scorer that is named by its kind has no parameters here: a stored spec must resolve to the same. */
+function scorerNamed(spec: BenchmarkSpec, name: string): ScorerSpec {
   return scorerTable(spec, name) ?? { kind: name };
 }

@@ -1,7 +1,7 @@
 import type { Config, Role } from '../domain/benchmark.ts';
 import { type JudgeSpec, judgeSpecSchema } from '../domain/benchmark-spec.ts';
 import { gradeConfigName, probeConfigName } from '../domain/grade-cell.ts';
-import { judgeModelsOf } from '../domain/judge-models.ts';
+import { judgedScorerOf, judgeModelsOf } from '../domain/judge-models.ts';
 import { judgeStep } from '../domain/judge-step.ts';
 import type { ScorerSpec } from '../domain/scorer.ts';
 import { resolveUse } from './resolve-roles.ts';
@@ -52,7 +52,7 @@ export function probeConfigOf(graded: Config): Config {
 function resolveJudges(scorer: ScorerSpec): readonly Role[] {
   const models = judgeModelsOf(scorer);
   if (models.length === 0) return [];
-  const spec: JudgeSpec = judgeSpecSchema.parse(scorer);
+  const spec: JudgeSpec = judgeSpecSchema.parse(judgedScorerOf(scorer));
   const asked = models.flatMap((model) =>
     Array.from({ length: spec.replicates ?? 1 }, (_, index) => ({ model, index })),
   );

@@ -14,19 +14,20 @@ export interface FoundJson {
  * @returns Undefined for a text without, and for one that is nested more than 100 deep.
  */
 export function findJson(text: string): FoundJson | undefined {
-  const whole = parse(text);
+  const whole = parseJson(text);
   if (whole !== undefined) return whole;
   const blocks = [...text.matchAll(FENCED)].map(([, block = '']) => block);
-  const fenced = blocks.map(parse).findLast((found) => found !== undefined);
+  const fenced = blocks.map(parseJson).findLast((found) => found !== undefined);
   return fenced ?? parseBetween(text, '{', '}') ?? parseBetween(text, '[', ']');
 }
 
 function parseBetween(text: string, opening: string, closing: string): FoundJson | undefined {
   const [from, to] = [text.indexOf(opening), text.lastIndexOf(closing)];
-  return from === -1 || to < from ? undefined : parse(text.slice(from, to + 1));
+  return from === -1 || to < from ? undefined : parseJson(text.slice(from, to + 1));
 }
 
-function parse(text: string): FoundJson | undefined {
+/** Parses a text that is nothing but JSON; undefined for any other, and for one that is nested more than 100 deep. */
+export function parseJson(text: string): FoundJson | undefined {
   try {
     const value: unknown = JSON.parse(text, keepDigits);
     return isTooDeep(value) ? undefined : { value };

@@ -2,14 +2,10 @@ import { type Config, isJudge, type Role } from '../../domain/benchmark.ts';
 import { type Message, textsOf } from '../../domain/message.ts';
 import { addPrompt, NO_PROMPTS, type PromptSizes } from '../../domain/prompt-sizes.ts';
 import type { Question } from '../../domain/question.ts';
-import type { ScorerSpec } from '../../domain/scorer.ts';
+import { scorersFor } from '../../domain/scorer.ts';
 import { toThriceError } from '../../errors.ts';
 import { renderUnanswered, usesChoices } from '../render-prompt.ts';
-import {
-  createTargetCheck,
-  type DescribeExpectedTarget,
-  type TargetCheck,
-} from './check-targets.ts';
+import { createTargetCheck, type ScorerChecks, type TargetCheck } from './check-targets.ts';
 import { createSelector } from './select-questions.ts';
 
 /** The longest prompt of a config. */
@@ -17,13 +13,6 @@ export interface LongestPrompt {
   /** Of its question. */
   readonly id: string;
   readonly chars: number;
-}
-
-/** What scorers say of questions. */
-export interface ScorerChecks {
-  readonly describeExpectedTarget: DescribeExpectedTarget;
-  /** What a question lacks for the judges of a scorer; undefined if it lacks nothing. */
-  readonly describeUngradable: (scorer: ScorerSpec, question: Question) => string | undefined;
 }
 
 /** Checks the questions of one config as they are read, and counts them. */
@@ -38,19 +27,17 @@ export class ConfigCheck {
   #hasImages = false;
   #longest: LongestPrompt = { id: '', chars: -1 };
   #sizes = NO_PROMPTS;
-  #dropsChoices: boolean;
+  #mayDropChoices: boolean;
 
   constructor(config: Config, scorerChecks: ScorerChecks) {
     this.config = config;
-    this.targets = createTargetCheck(config, scorerChecks.describeExpectedTarget);
+    this.targets = createTargetCheck(config, scorerChecks);
     this.#scorerChecks = scorerChecks;
     this.#includes = createSelector(config.select).includes;
     this.#askings = askingsOf(config);
-    this.#dropsChoices =
-      config.scorer.kind === 'choice' &&
-      config.roles.some(
-        (role) => !isJudge(role) && role.prompt !== undefined && !usesChoices(role.prompt),
-      );
+    this.#mayDropChoices = config.roles.some(
+      (role) => !isJudge(role) && role.prompt !== undefined && !usesChoices(role.prompt),
+    );
   }
 
   /** Its questions so far. */
@@ -101,9 +88,11 @@ export class ConfigCheck {
   }
 
   /** Told once, which says it all. */
-  #findDroppedChoices({ id, choices }: Question): readonly string[] {
-    if (!this.#dropsChoices || choices === null) return [];
-    this.#dropsChoices = false;
+  #findDroppedChoices(question: Question): readonly string[] {
+    const { id, choices } = question;
+    if (!this.#mayDropChoices || choices === null) return [];
+    if (scorersFor(this.config.scorer, question)[0]?.kind !== 'choice') return [];
+    this.#mayDropChoices = false;
     return [
       `config "${this.config.name}": prompt: expected {{choices}}, because question "${id}" has choices and the scorer "choice" reads one of them; received a template without them`,
     ];

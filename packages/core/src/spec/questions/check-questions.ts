@@ -3,7 +3,8 @@ import type { Select } from '../../domain/benchmark-spec.ts';
 import type { PromptSizes } from '../../domain/prompt-sizes.ts';
 import type { Question } from '../../domain/question.ts';
 import type { CreateDigest } from '../../ports/digest.ts';
-import { ConfigCheck, type LongestPrompt, type ScorerChecks } from './check-config.ts';
+import { ConfigCheck, type LongestPrompt } from './check-config.ts';
+import type { ScorerChecks } from './check-targets.ts';
 import type { QuestionSource } from './load-questions.ts';
 import { invalidQuestions, MAX_PROBLEMS } from './read-rows.ts';
 import { createSelector } from './select-questions.ts';
@@ -18,8 +19,8 @@ export interface CheckedQuestions {
   readonly sha256: string;
   /** The number of cells in one run, by config. */
   readonly cellCounts: ReadonlyMap<string, number>;
-  /** The number of questions with a target, by config. */
-  readonly targetCounts: ReadonlyMap<string, number>;
+  /** Why no answer would be graded, as in `no-target`, by config; undefined for one of which some would be. */
+  readonly ungradedReasons: ReadonlyMap<string, string | undefined>;
   /** The fields of the first question that have no meaning of their own, and may hold what is missed. */
   readonly otherFields: readonly string[];
   /** The longest prompt of each config. */
@@ -75,7 +76,7 @@ export async function checkQuestions(
     count,
     sha256: digest.hex(),
     cellCounts: byConfig((check) => check.count),
-    targetCounts: byConfig(({ targets }) => targets.targetCount()),
+    ungradedReasons: byConfig(({ targets }) => targets.ungradedReason()),
     otherFields,
     longestPrompts: byConfig(({ longest }) => longest),
     promptSizes: byConfig(({ sizes }) => sizes),

@@ -18,12 +18,23 @@ export type DescribeExpectedTarget = (
   question: Question,
 ) => string | undefined;
 
+/** Says why every answer to a question would be ungraded, as in `no-target`; undefined for one that can be graded. */
+type FindUngradedReason = (scorer: ScorerSpec, question: Question) => string | undefined;
+
+/** What scorers say of questions. */
+export interface ScorerChecks {
+  readonly describeExpectedTarget: DescribeExpectedTarget;
+  /** What a question lacks for the judges of a scorer; undefined if it lacks nothing. */
+  readonly describeUngradable: (scorer: ScorerSpec, question: Question) => string | undefined;
+  readonly findUngradedReason: FindUngradedReason;
+}
+
 /** The targets of one config's questions. */
 export interface TargetCheck {
   /** Checks the targets of one more question; returns how many problems it has. */
   readonly add: (question: Question) => number;
-  /** The number of questions with a target, usable or not. */
-  readonly targetCount: () => number;
+  /** Why no answer would be graded; undefined if one would be. */
+  readonly ungradedReason: () => string | undefined;
   /** One line per problem; a single one if no question at all has a usable target. */
   readonly problems: () => readonly string[];
 }
@@ -31,9 +42,11 @@ export interface TargetCheck {
 /** Looks for targets that would give wrong scores without an error: every answer matches, or none can. */
 export function createTargetCheck(
   { name, scorer }: Config,
-  describeExpectedTarget: DescribeExpectedTarget,
+  { describeExpectedTarget, findUngradedReason }: ScorerChecks,
 ): TargetCheck {
   const problems: string[] = [];
+  let ungradedReason: string | undefined;
+  let isGraded = false;
   let targetCount = 0;
   let unusableCount = 0;
   return {
@@ -41,10 +54,13 @@ export function createTargetCheck(
       const found = listProblems(scorer, question, describeExpectedTarget);
       problems.push(...found.map((problem) => `config "${name}": ${problem}`));
       if (question.target !== null) targetCount += 1;
+      const ungraded = isGraded ? undefined : findUngradedReason(scorer, question);
+      isGraded ||= ungraded === undefined;
+      ungradedReason ??= ungraded;
       if (found.length > 0) unusableCount += 1;
       return found.length;
     },
-    targetCount: () => targetCount,
+    ungradedReason: () => (isGraded ? undefined : ungradedReason),
     problems: () => {
       const [first] = problems;
       const isShared = unusableCount >= MIN_SHARED && unusableCount === targetCount;
