@@ -39,6 +39,7 @@ export const errorCodesByClass = {
     'auth-failed',
     'unknown-model',
     'wrong-served-model',
+    'structured-output-refused',
     'missing-key',
     'missing-package',
     'endpoint-unreachable',

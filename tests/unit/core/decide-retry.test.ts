@@ -33,7 +33,11 @@ describe('the breaker that an error opens', () => {
   it.each(everyCode.map((code) => [code, classOfCode(code)] as const))(
     'for %s follows from class %s',
     (code, errorClass) => {
-      const aboutModel: readonly ErrorCode[] = ['unknown-model', 'wrong-served-model'];
+      const aboutModel: readonly ErrorCode[] = [
+        'unknown-model',
+        'wrong-served-model',
+        'structured-output-refused',
+      ];
       const opens = errorClass === 'exhausted' || errorClass === 'misconfigured';
 
       const scope = breakerScopeOf(anError(code));

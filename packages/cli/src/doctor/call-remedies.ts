@@ -11,6 +11,8 @@ const remedies: Readonly<Partial<Record<ThriceError['code'], string>>> = {
   'unknown-model': 'correct model',
   'wrong-served-model':
     'request the model by the name it is served under, or set served_model = "warn" or "allow"',
+  'structured-output-refused':
+    'add the model to tagged_text of its lane, so that it is asked for the confidence in the text',
   'truncated-response': 'check base_url: it ends with the API version, as in /v1',
   'endpoint-unreachable': 'correct base_url: it ends with the API version, as in /v1',
   'connection-failed': 'check base_url, the network, and that the server runs',

@@ -66,6 +66,10 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
     action: 'if it is the same model, set served_model = "warn" or "allow"',
     next: 'with-edited-spec',
   },
+  'structured-output-refused': {
+    action: 'add the model to tagged_text of its lane',
+    next: 'with-edited-spec',
+  },
   'no-target': { action: 'give the question a target', next: 'new-group' },
   'scorer-timeout': { action: 'simplify the pattern', next: 'rescore' },
   'scorer-failed': { action: 'correct the pattern', next: 'rescore' },
@@ -107,7 +111,7 @@ export function findRemedy(
 /** Says what to do before work continues that an error has paused; undefined if the error's own text has to do. */
 export function findActionBeforeResume(code: ErrorCode): string | undefined {
   const remedy = remedies[code];
-  const isSaid = code === 'wrong-served-model';
+  const isSaid = code === 'wrong-served-model' || code === 'structured-output-refused';
   return isSaid || remedy?.next === 'new-group' ? undefined : remedy?.action;
 }
 

@@ -64,12 +64,17 @@ export function decideRetry(
   }
 }
 
+const ABOUT_MODEL: ReadonlySet<ThriceError['code']> = new Set([
+  'unknown-model',
+  'wrong-served-model',
+  'structured-output-refused',
+]);
+
 /** Whose breaker an error opens: the lane's, that of one model on it, or none. */
 export function breakerScopeOf(error: ThriceError): 'lane' | 'model' | undefined {
   if (error.class !== 'exhausted' && error.class !== 'misconfigured') return undefined;
   if (error.details.breakerScope !== undefined) return error.details.breakerScope;
-  const isAboutModel = error.code === 'unknown-model' || error.code === 'wrong-served-model';
-  return isAboutModel ? 'model' : 'lane';
+  return ABOUT_MODEL.has(error.code) ? 'model' : 'lane';
 }
 
 function retryOrRelease(delayMs: number): RetryDecision {

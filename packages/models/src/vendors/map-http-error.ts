@@ -98,5 +98,6 @@ function scopeOf(
 ): Pick<ErrorDetails, 'breakerScope'> {
   const errorClass = classOfCode(code);
   if (errorClass !== 'exhausted' && errorClass !== 'misconfigured') return {};
-  return { breakerScope: breakerScope ?? (code === 'unknown-model' ? 'model' : 'lane') };
+  const isAboutModel = code === 'unknown-model' || code === 'structured-output-refused';
+  return { breakerScope: breakerScope ?? (isAboutModel ? 'model' : 'lane') };
 }

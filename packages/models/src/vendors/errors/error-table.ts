@@ -7,6 +7,7 @@ import { FILTER_ROWS } from './filter-rows.ts';
 import { LIMIT_ROWS } from './limit-rows.ts';
 import { QUOTA_ROWS } from './quota-rows.ts';
 import { STATUS_ROWS } from './status-rows.ts';
+import { STRUCTURE_ROWS } from './structure-rows.ts';
 import { TELLING_ROWS } from './telling-rows.ts';
 import { WORD_ROWS } from './word-rows.ts';
 
@@ -19,6 +20,7 @@ import { WORD_ROWS } from './word-rows.ts';
 export const ERROR_TABLE: readonly ErrorRow[] = [
   ...ACCOUNT_ROWS,
   ...CONTEXT_ROWS,
+  ...STRUCTURE_ROWS,
   ...FILTER_ROWS,
   ...LIMIT_ROWS,
   ...QUOTA_ROWS,
