@@ -328,6 +328,7 @@ export function aConfig(parts: Partial<Config> = {}): Config {
 function roleOf({ lane, model, system, prompt, isStreamed, isBackground, ...config }: ModelUse) {
   const { temperature, maxTokens, topP, seed, stop, serviceTier, reasoningEffort } = config;
   return aRole({
+    confidence: config.confidence,
     ...{ lane, model, system, prompt, isStreamed, isBackground, extraBody: config.extraBody },
     ...{ temperature, maxTokens, topP, seed, stop, serviceTier, reasoningEffort },
   });

@@ -181,6 +181,7 @@ export {
   noAnswer,
 } from './domain/cell.ts';
 export { type CellTask, cellTaskSchema } from './domain/cell-task.ts';
+export { CONFIDENCE_REQUESTS, type OutputSchema } from './domain/confidence.ts';
 export {
   lanesOfGroup,
   lastGradeConfigOf,
@@ -395,6 +396,7 @@ export { SummaryBuilder } from './results/summary-builder.ts';
 export { formatDollars } from './results/summary-formats.ts';
 export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';
+export { confidenceOf } from './scorers/confidence/answer-alone.ts';
 export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
 export { gradeResult } from './scorers/grade-result.ts';
 export {

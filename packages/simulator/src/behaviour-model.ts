@@ -12,8 +12,10 @@ import {
   estimateTokens,
   type ModelAnswer,
   type SimulatedModel,
+  stateConfidence,
 } from './simulated-model.ts';
 import type { SimulatedQuestion } from './simulated-question.ts';
+import { STRUCTURE_REFUSALS } from './structure-refusals.ts';
 
 /** A model's answer to an unknown question. */
 const unknownAnswerText = 'I do not know.';
@@ -39,6 +41,8 @@ const filler =
  * Every decision depends only on (seed, model, replicate, question): each run of a benchmark gets the same answers,
  * replicates differ, and the order of requests does not matter. A verdict also depends on the config, the step and the
  * prompt: each judge of each answer has one of its own, and says the same when it is asked the same again.
+ *
+ * A model that is asked for its confidence states its accuracy.
  */
 export function createBehaviourModel(
   behaviour: Behaviour,
@@ -62,7 +66,10 @@ export function createBehaviourModel(
     const question = findQuestion(request, cell);
     const questionName = question?.id ?? request.question ?? '';
     const random = seededRandom(seed, request.model, replicate, questionName);
-    return cutAtLimit(composeAnswer(model, question, random), request);
+    if (request.confidence === 'structured' && model.refusesStructuredOutput !== undefined)
+      return STRUCTURE_REFUSALS[model.refusesStructuredOutput];
+    const stated = stateConfidence(composeAnswer(model, question, random), model.accuracy, request);
+    return cutAtLimit(stated, request);
   }
 
   return { modelNames: behaviours.has(anyModel) ? [] : modelNames, answer };

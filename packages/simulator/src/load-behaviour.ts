@@ -45,6 +45,8 @@ const modelBehaviourSchema = z.strictObject({
   unparsedRate: ratioSchema.optional(),
   /** `bare` returns only the result; `sentence` ends with "The answer is X.". Absent: `bare`. */
   style: z.enum(['bare', 'sentence']).optional(),
+  /** Refuses structured output as this server does. Absent: it has it. */
+  refusesStructuredOutput: z.enum(['openai', 'vllm', 'llama.cpp', 'ollama']).optional(),
 });
 /** How one model behaves. */
 export type ModelBehaviour = z.infer<typeof modelBehaviourSchema>;

@@ -1,6 +1,9 @@
 import { type ApiError, invalidRequest } from './api-error.ts';
 import { type PromptArm, readQuestionText } from './question-text.ts';
 
+/** How a confidence is asked for: by a schema of the output, or in tags. */
+type ConfidenceRequest = 'structured' | 'tagged';
+
 /** The parts of a request that determine its answer. */
 export interface PromptRequest {
   readonly model: string;
@@ -11,6 +14,8 @@ export interface PromptRequest {
   readonly arm: PromptArm | undefined;
   /** Number of characters in all messages, for the token estimate. */
   readonly promptChars: number;
+  /** How a confidence is asked for. @default it is not */
+  readonly confidence?: ConfidenceRequest | undefined;
   /** The most tokens that the answer may have, reasoning included; undefined for no limit. */
   readonly maxTokens: number | undefined;
   readonly isStream: boolean;
@@ -40,6 +45,30 @@ export function parseFields(body: string): Fields | ApiError {
 /** Reads a limit of tokens; undefined for anything but a number. */
 export function readLimit(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
+}
+
+/**
+ * How a request asks for a confidence.
+ *
+ * @param format - What it says of the form of the output, as far as it does.
+ * @param texts - All that the model is told.
+ */
+export function readConfidenceRequest(
+  format: unknown,
+  texts: readonly unknown[],
+): ConfidenceRequest | undefined {
+  if (isRecord(format) && format['type'] === 'json_schema') return 'structured';
+  return texts.some((text) => readContent(text).includes('<confidence>')) ? 'tagged' : undefined;
+}
+
+/** The contents of messages. */
+export function contentsOf(messages: readonly unknown[]): readonly unknown[] {
+  return messages.map((message) => (isRecord(message) ? message['content'] : undefined));
+}
+
+/** A field of an object; undefined for anything else. */
+export function readField(value: unknown, name: string): unknown {
+  return isRecord(value) ? value[name] : undefined;
 }
 
 /** The question of a request, found in its messages. */

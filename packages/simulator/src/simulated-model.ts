@@ -78,8 +78,33 @@ export function cutAtLimit(answer: ModelAnswer, { maxTokens }: PromptRequest): M
   };
 }
 
+/** States a confidence with an answer, in the way in which the request asks for it. */
+export function stateConfidence(
+  answer: ModelAnswer,
+  confidence: number,
+  request: Pick<PromptRequest, 'confidence'>,
+): ModelAnswer {
+  switch (request.confidence) {
+    case 'structured':
+      return { ...answer, text: JSON.stringify({ answer: answer.text, confidence }) };
+    case 'tagged':
+      return {
+        ...answer,
+        text: `<answer>${answer.text}</answer>\n<confidence>${confidence}</confidence>`,
+      };
+    case undefined:
+      return answer;
+  }
+}
+
+/** What a model says that does not know how good it is. */
+const UNSURE = 0.5;
+
 /** Answers every request immediately with the same text, for any model. */
 export function createFixedModel(text: string): SimulatedModel {
   const answer = instantAnswer(text);
-  return { modelNames: [], answer: (request) => cutAtLimit(answer, request) };
+  return {
+    modelNames: [],
+    answer: (request) => cutAtLimit(stateConfidence(answer, UNSURE, request), request),
+  };
 }

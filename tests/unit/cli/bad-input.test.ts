@@ -230,7 +230,8 @@ const inAConfig = mistakes((line) =>
   base_url = "http://127.0.0.1:9/v1" => spec: configs.a.base_url: unknown key; it belongs to a lane: write it below [lanes.NAME]
   batch = true => spec: configs.a.batch: unknown key; it belongs to a lane: write it below [lanes.NAME]
   budget_usd = 5 => spec: configs.a.budget_usd: unknown key; write budget_usd at the top of the spec, or below [lanes.NAME] for one lane
-  confidence = true => spec: configs.a.confidence: not supported by this version; ask for it in the prompt
+  confidence = 0.9 => spec: configs.a.confidence: expected true or false, received 0.9
+  parser = "json" => spec: configs.a.parser: expected "hle" or "sparkit", received "json"
   solver = "cascade"\nmembers = [{ model = "lab/m" }, { model = "lab/n" }] => spec: configs.a.escalate: expected a table with a model, received nothing
   extra_body = { headers = { Authorization = "Bearer sk-0123456789" } } => spec: configs.a.extra_body: expected parameters without a key; name the key's variable in api_key_env, received a text that is not shown: it may be a key
   fallback = ["lab/n"] => spec: configs.a.fallback: unknown key; list the models in their order: solver = "router", models = [...], fail_over = true

@@ -208,16 +208,6 @@ describe('a spec', () => {
     expect(problemsOf(document)).toEqual([problem]);
   });
 
-  it.each<[string, unknown, string]>([
-    [
-      'confidence',
-      { ...minimal, configs: [{ ...config, confidence: true }] },
-      'configs.a.confidence: not supported by this version; ask for it in the prompt',
-    ],
-  ])('is rejected for %s, which this version does not support', (_, document, problem) => {
-    expect(problemsOf(document)).toEqual([problem]);
-  });
-
   it.each([
     ['given instead of its name', { api_key_env: 'sk-canary-1' }],
     ['that is a valid name', { api_key_env: 'sk_canary_0123456789abcdef' }],

@@ -1,10 +1,13 @@
 import {
   type Benchmark,
+  CONFIDENCE_REQUESTS,
   type Config,
   cellConfigsOf,
+  confidenceOf,
   estimateTokens,
   isServedModel,
   type Lane,
+  type Message,
   type ModelResponse,
   modelRefOf,
   priceUsage,
@@ -53,7 +56,8 @@ export interface PlannedProbe {
 }
 
 /**
- * Lists a call to each model of a benchmark, its judges among them, with the parameters of its first config, streamed where that streams.
+ * Lists a call to each model of a benchmark, its judges among them, with the parameters of its first config, streamed where
+ * that streams, and with a confidence where one asks for it.
  *
  * @param lanes - The lanes to call; one whose key is missing is left out.
  */
@@ -61,7 +65,7 @@ export function planProbes(benchmark: Benchmark, lanes: readonly Lane[]): readon
   const firstUses = new Map<string, PlannedProbe>();
   for (const config of cellConfigsOf(benchmark)) {
     for (const role of config.roles) {
-      const key = `${modelRefOf(role)} ${role.isStreamed}`;
+      const key = `${modelRefOf(role)} ${role.isStreamed} ${role.confidence}`;
       const lane = lanes.find(({ name }) => name === role.lane);
       if (lane !== undefined && !firstUses.has(key)) firstUses.set(key, { config, role, lane });
     }
@@ -84,7 +88,10 @@ export function describePlan(probes: readonly PlannedProbe[]): string {
 }
 
 function requestOfProbe({ role }: PlannedProbe) {
-  return requestOf(role, [{ role: 'user', content: PROMPT }]);
+  const { confidence } = role;
+  const asked: Message = { role: 'user', content: PROMPT };
+  if (confidence === undefined) return requestOf(role, [asked]);
+  return requestOf(role, [{ role: 'system', content: CONFIDENCE_REQUESTS[confidence] }, asked]);
 }
 
 /** Makes the calls. All are made, even if one fails. */
@@ -115,14 +122,15 @@ async function probe(
   }
   const policy = config.servedModel ?? lane.servedModel;
   const other = policy === 'allow' ? undefined : findOtherModel(response, role.model);
-  const fault = response.fault ?? other;
+  const mute = findUnstructured(response, role);
+  const fault = response.fault ?? other ?? mute;
   const { servedModel, finishReason, usage } = response;
   const latencyMs = Math.round(response.latencyMs);
   const { inputTokens, outputTokens } = usage;
   const costUsd = priceUsage(benchmark.prices.get(modelRefOf(role)), usage);
   return {
     ...about,
-    isFine: fault === undefined || (fault === other && policy === 'warn'),
+    isFine: fault === undefined || (fault === other && policy === 'warn') || fault === mute,
     ...{ servedModel, latencyMs, inputTokens, outputTokens, costUsd, finishReason },
     error: fault === undefined ? null : describeError(fault),
   };
@@ -144,6 +152,20 @@ function findOtherModel(
   return new ThriceError({
     code: 'wrong-served-model',
     message: `expected an answer of "${model}", received one of "${servedModel ?? ''}"`,
+  });
+}
+
+/** Some servers take the schema of an output, and do not keep to it. */
+function findUnstructured(
+  { output: { text }, finishReason }: ModelResponse,
+  { confidence, model }: Role,
+): ThriceError | undefined {
+  if (confidence !== 'structured' || finishReason === 'length') return undefined;
+  const read = confidenceOf({ parser: 'asked' }, { outcome: 'ungraded', output: text });
+  if (read.confidence !== null) return undefined;
+  return new ThriceError({
+    code: 'structured-output-refused',
+    message: `expected JSON with an answer and a confidence, received a text without one: the server of "${model}" may ignore structured output`,
   });
 }
 

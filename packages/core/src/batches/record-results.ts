@@ -1,4 +1,5 @@
 import { recordResponse } from '../calls/record-response.ts';
+import { explainRefusal } from '../cells/cell-errors.ts';
 import type { AcceptedBatch, BatchedCall, WaitingCall } from '../domain/batch.ts';
 import { findConfig } from '../domain/benchmark.ts';
 import { assertNever, ThriceError } from '../errors.ts';
@@ -64,7 +65,7 @@ async function recordResult(
       return await recordAnswer(call, result.response, batch, worker);
     case 'refused':
       await settleBudget(call, 0, worker);
-      return result.error;
+      return explainRefusal(result.error, call.request);
     case 'expired':
     case 'canceled':
       await settleBudget(call, 0, worker);

@@ -4,7 +4,7 @@ import {
   placeOf,
   servedModelPolicyOf,
 } from '../cells/cell-at-work.ts';
-import { asLastingLimit } from '../cells/cell-errors.ts';
+import { asLastingLimit, explainRefusal } from '../cells/cell-errors.ts';
 import type { Lane } from '../domain/benchmark.ts';
 import { isStoreError, ThriceError, toThriceError } from '../errors.ts';
 import { openBreakerFor } from '../lanes/cell-breakers.ts';
@@ -143,10 +143,11 @@ export async function endPaid(
 }
 
 /** Ends a call that failed, with what that says about its lane. */
-async function endFailed(permitted: PermittedCall, error: ThriceError): Promise<FailedCall> {
+async function endFailed(permitted: PermittedCall, failure: ThriceError): Promise<FailedCall> {
   const { cell, call, startedMs } = permitted;
   const { key, worker } = cell;
   const { request } = call;
+  const error = explainRefusal(failure, request);
   const diagnosis = worker.laneHealth.noteFailure(request.lane, error, {
     cell: `${key.run} ${key.config} ${key.id}`,
     startedAtMs: startedMs,

@@ -74,6 +74,27 @@ export function wrongServedModel(
   });
 }
 
+/**
+ * The error of a request, with what to do about it where its server may have refused the schema of the output. Of a
+ * request without one, it is about what the user has put into `extra_body`.
+ */
+export function explainRefusal(
+  error: ThriceError,
+  { lane, model, outputSchema }: Pick<StepRequest, 'lane' | 'model' | 'outputSchema'>,
+): ThriceError {
+  const { code, message, details } = error;
+  const isStructural = code === 'structured-output-refused';
+  if (outputSchema === undefined) {
+    return isStructural ? new ThriceError({ code: 'invalid-request', message, details }) : error;
+  }
+  if (!isStructural && code !== 'invalid-request') return error;
+  const remedy = `add "${model}" to tagged_text of [lanes.${lane}], so that it is asked for the confidence in the text`;
+  const advice = isStructural
+    ? `${remedy}, and take that in with "thrice resume GROUP --spec SPEC"`
+    : `if it refuses structured output, ${remedy}`;
+  return new ThriceError({ code, message: `${message}; ${advice}`, details, cause: error });
+}
+
 /** The error of a rate limit that has lasted so long that its lane is blocked, as it is by an exhausted quota. */
 export function asLastingLimit(refusal: ThriceError): ThriceError {
   const minutes = limits.longestHoldMs / 60_000;

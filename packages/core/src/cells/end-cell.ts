@@ -5,6 +5,7 @@ import type { Question } from '../domain/question.ts';
 import type { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { SolverMove } from '../ports/solver.ts';
+import { answerAlone } from '../scorers/confidence/answer-alone.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import type { CellAtWork } from './cell-at-work.ts';
 import { toFailedResult } from './failed-result.ts';
@@ -46,7 +47,7 @@ export async function completeCell(
   const answer = toRecordedAnswer(move);
   return await storeResult(cell, {
     ...answer,
-    ...(await gradeAnswer(config.scorer, question, answer, worker)),
+    ...(await gradeAnswer(config.scorer, question, answerAlone(config, answer), worker)),
     error: null,
     costUsd: totalCost(calls),
     latencyMs: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0),

@@ -134,7 +134,7 @@ async function readOther(
   const index = configs.findIndex(({ name }) => name === grades);
   const next = configs[(index + 1) % configs.length];
   if (next === undefined || next.name === grades) return undefined;
-  const answered = await readGraded({ run, id }, { grades: next.name }, ledger);
+  const answered = await readGraded({ run, id }, { ...next, grades: next.name }, ledger);
   return answered?.output === null || answered === undefined
     ? undefined
     : stripReasoning(answered.output);

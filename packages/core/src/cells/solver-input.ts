@@ -3,6 +3,7 @@ import type { JournalEntry } from '../domain/call.ts';
 import type { RecordedAnswer } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
 import type { AnswerReader, SolverInput } from '../ports/solver.ts';
+import { answerAlone } from '../scorers/confidence/answer-alone.ts';
 import { type Grader, gradeAnswer, readAnswer } from '../scorers/grade-answer.ts';
 import { stripReasoning } from '../scorers/strip-reasoning.ts';
 import { renderJudgePrompt, renderPrompt } from '../spec/render-prompt.ts';
@@ -25,15 +26,19 @@ export function solverInputOf(
 
 function answerReader(config: Config, question: Question, grader: Grader): AnswerReader {
   const { scorer } = config.combination;
+  const answerIn = (entry: JournalEntry) => answerAlone(config, recordedIn(entry));
   return {
-    textOf: ({ output: { text, refusal } }) => stripReasoning(text ?? refusal ?? ''),
+    textOf: (entry) => {
+      const { output, refusal } = answerIn(entry);
+      return stripReasoning(output ?? refusal ?? '');
+    },
     read: async (entry) => await readAnswer(scorer, question, answerIn(entry), grader),
     isCorrect: async (entry) =>
       (await gradeAnswer(scorer, question, answerIn(entry), grader)).score === 1,
   };
 }
 
-function answerIn({ output, call: { finishReason } }: JournalEntry): RecordedAnswer {
+function recordedIn({ output, call: { finishReason } }: JournalEntry): RecordedAnswer {
   return toRecordedAnswer({ output, finishReason });
 }
 

@@ -24,6 +24,10 @@ const ANSWER_KEYS: Readonly<Record<string, (config: Config) => unknown>> = {
   temperature: ({ temperature }) => temperature,
   max_tokens: ({ maxTokens }) => maxTokens,
   top_p: ({ topP }) => topP,
+  // Also where the model of a lane was found to refuse structured output.
+  confidence: ({ roles }) => confidenceOf(roles),
+  // Answers were graded as it reads them.
+  parser: ({ parser }) => parser,
   seed: ({ seed }) => seed,
   stop: ({ stop }) => stop,
   reasoning_effort: ({ reasoningEffort }) => reasoningEffort,
@@ -32,10 +36,16 @@ const ANSWER_KEYS: Readonly<Record<string, (config: Config) => unknown>> = {
   extra_body: ({ extraBody }) => extraBody,
 };
 
+/** How the roles are asked for a confidence; undefined if none is. */
+function confidenceOf(roles: readonly Role[]): unknown {
+  const forms = roles.map(({ confidence }) => confidence ?? null);
+  return forms.every((form) => form === null) ? undefined : forms;
+}
+
 /** The roles of a kind, without their steps; undefined if the config has none. */
 function rolesFrom(roles: readonly Role[], step: string): unknown {
   const chosen = roles.filter((role) => role.step.startsWith(step));
-  return chosen.length === 0 ? undefined : chosen.map(({ step: _, ...use }) => use);
+  return chosen.length === 0 ? undefined : chosen.map(({ step: _, confidence: __, ...use }) => use);
 }
 
 /** One side of a comparison: a spec and what it resolves to. */

@@ -91,6 +91,9 @@ const saidSchema = z.strictObject({
   stop: z.array(z.string()).readonly().optional(),
   serviceTier: z.string().optional(),
   reasoningEffort: reasoningEffortSchema.optional(),
+  outputSchema: z
+    .strictObject({ name: z.string(), schema: z.record(z.string(), z.unknown()) })
+    .optional(),
   extraBody: z.record(z.string(), z.unknown()).optional(),
 });
 

@@ -5,11 +5,6 @@ import { priceSchema } from './price.ts';
 import { questionColumnsSchema } from './question-columns.ts';
 import { type Scorer, type ScorerSpec, scorerSpecSchema } from './scorer.ts';
 
-/** Rejects a key that the format defines but this version does not support, rather than ignore it. */
-function unsupported(remedy: string): z.ZodOptional<z.ZodNever> {
-  return z.never({ error: `not supported by this version; ${remedy}` }).optional();
-}
-
 const nameSchema = z
   .string()
   .regex(
@@ -104,6 +99,10 @@ const laneSchema = z.strictObject({
   rpm: z.number().positive().optional(),
   tpm: z.number().positive().optional(),
   batch: batchModeSchema.optional(),
+  /** The models that refuse structured output, by their names on the lane. */
+  tagged_text: z
+    .array(z.string().min(1), { error: 'expected a list of models, as in ["qwen3-32b"]' })
+    .optional(),
 });
 
 /**
@@ -179,6 +178,9 @@ export type JudgeSpec = Readonly<z.infer<typeof judgeSpecSchema>>;
 /** Members of a cascade or a vote. */
 export const MAX_MEMBERS = 20;
 
+/** Whose way of asking for a confidence the prompt has, so that it is read in the same way. */
+const parserSchema = z.enum(['hle', 'sparkit']);
+
 /** What makes the answers of a cascade's members agree. */
 const agreementSchema = z.enum(['text', 'scorer', 'code', 'judge', 'oracle'], {
   error:
@@ -207,7 +209,9 @@ function createConfigSchema(solver: z.ZodType<string>) {
     /** `exact` if it is left out. */
     scorer: z.string().min(1).optional(),
     select: selectSchema.optional(),
-    confidence: unsupported('ask for it in the prompt'),
+    /** Each answer is asked for with a confidence in 0..1. */
+    confidence: z.boolean({ error: 'expected true or false' }).optional(),
+    parser: parserSchema.optional(),
   });
 }
 

@@ -6,6 +6,7 @@ import type {
   Select,
   ServedModelPolicy,
 } from './benchmark-spec.ts';
+import type { AnswerParser, ConfidenceForm } from './confidence.ts';
 import type { Price } from './price.ts';
 import type { ScorerSpec } from './scorer.ts';
 
@@ -65,6 +66,8 @@ export interface ModelUse extends ModelParameters {
   /** Answers are submitted and polled; only over the protocol `responses`. */
   readonly isBackground: boolean;
   readonly extraBody: Readonly<Record<string, unknown>> | undefined;
+  /** How it is asked for a confidence with its answer. @default not at all */
+  readonly confidence?: ConfidenceForm | undefined;
 }
 
 /** A call that a config may make in each of its cells. */
@@ -102,6 +105,8 @@ export interface Config extends ModelUse {
   readonly combination: Combination;
   /** What an answer by another model means; undefined leaves it to the lane. */
   readonly servedModel: ServedModelPolicy | undefined;
+  /** How answer and confidence are told apart. @default the text is the answer, without a confidence */
+  readonly parser?: AnswerParser | undefined;
   readonly scorer: ScorerSpec;
   /** Number of the grading that the scorer comes from; 1 is the plan's. */
   readonly grading: number;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { callSchema, finishReasonSchema, isOfAnswer } from './call.ts';
+import { confidenceReasonSchema } from './confidence.ts';
 import { errorClassSchema, errorCodeSchema } from './error-code.ts';
 import { metricsSchema } from './grade.ts';
 import { importedRowSchema } from './imported.ts';
@@ -94,6 +95,8 @@ export const cellResultSchema = z.strictObject({
   reason: z.string().nullable(),
   /** Those that the scorer declares. Absent: none. */
   metrics: metricsSchema.optional(),
+  /** Of a grade cell: the confidence that its judges found the answer to state, 0..1. Absent: none was asked for. */
+  confidence: z.number().min(0).max(1).nullable().optional(),
   /** Number of the grading that outcome, score, answer, reason and metrics come from. */
   grading: z.int().min(1),
   error: cellErrorSchema.nullable(),
@@ -163,7 +166,10 @@ export const cellRowSchema = z.strictObject({
   answer: z.string().nullable(),
   ...answerFields,
   target: z.array(z.string()).nullable(),
+  /** How sure the answer says it is, 0..1. */
   confidence: z.number().min(0).max(1).nullable(),
+  /** Why it is null. Absent where it is known, or was not asked for. */
+  confidenceReason: confidenceReasonSchema.optional(),
   /** The named figures that the scorer declares. */
   metrics: metricsSchema,
   /** What the outcome, score, answer, reason and metrics come from. */

@@ -32,6 +32,8 @@ export interface Grade {
   readonly reason: string | null;
   /** Those that the scorer declares, all of them. Absent: it declares none. */
   readonly metrics?: Metrics | undefined;
+  /** The confidence that judges found the answer to state, 0..1; null if they found none. Absent: none was asked. */
+  readonly confidence?: number | null | undefined;
 }
 
 /** The reason of an answer that its judge has not graded yet. */

@@ -10,6 +10,7 @@ import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
+import { answerAlone } from '../scorers/confidence/answer-alone.ts';
 import { giveUpEndlessPatterns } from '../scorers/give-up-endless-patterns.ts';
 import { type Grader, needsJudge } from '../scorers/grade-answer.ts';
 import { gradeResult } from '../scorers/grade-result.ts';
@@ -71,7 +72,7 @@ export async function chooseToGrade(
   const judged = questions.filter(({ question }) => {
     const result = answered.get(question.id)?.result;
     const hasAnswer = result !== undefined && result.outcome !== 'failed';
-    return hasAnswer && needsJudge(scorer, question, result, scorers);
+    return hasAnswer && needsJudge(scorer, question, answerAlone(config, result), scorers);
   });
   const chosen = new Set(judged.map(({ question }) => question.id));
   return (id) => chosen.has(id);

@@ -1,6 +1,7 @@
 import type { Lane, ModelParameters } from '../domain/benchmark.ts';
 import type { FinishReason, ModelOutput, Usage } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
+import type { OutputSchema } from '../domain/confidence.ts';
 import type { Message, ToolDefinition } from '../domain/message.ts';
 import type { PendingResponse } from '../domain/pending-response.ts';
 import type { ThriceError } from '../errors.ts';
@@ -14,6 +15,8 @@ export interface ModelRequest extends ModelParameters {
   /** Tools that the model may call; empty for none. */
   readonly tools: readonly ToolDefinition[];
   readonly isStreamed: boolean;
+  /** The form that the output must have. @default any text */
+  readonly outputSchema?: OutputSchema | undefined;
   /** Merged into the body last: what the fields above cannot say. */
   readonly extraBody: Readonly<Record<string, unknown>> | undefined;
   /** Which call of which cell this is: a local endpoint is told, for its log. */

@@ -1,3 +1,5 @@
+import type { Benchmark } from '../domain/benchmark.ts';
+import { modelRefOf } from '../domain/breaker.ts';
 import { type BudgetAccount, isBudgetReached } from '../domain/budget.ts';
 import type { Grading } from '../domain/grading.ts';
 import type { GroupHeader, GroupState } from '../domain/group.ts';
@@ -199,7 +201,7 @@ async function writeManifest(
 
 /** The input of a manifest. */
 export interface ManifestFacts {
-  readonly graded: Pick<GradedGroup, 'header' | 'grading' | 'folder'>;
+  readonly graded: Pick<GradedGroup, 'header' | 'benchmark' | 'grading' | 'folder'>;
   readonly run: string;
   readonly files: readonly ConfigFiles[];
   /** That of the run. */
@@ -212,7 +214,7 @@ export interface ManifestFacts {
 
 /** Builds the `manifest.json` of a run. */
 export function describeManifest({
-  graded: { header, grading },
+  graded: { header, benchmark, grading },
   run,
   files,
   summary,
@@ -241,7 +243,10 @@ export function describeManifest({
     priceTable: header.builtinPrices,
     scorerVersions: versionsOf(grading),
     grading,
-    configs: header.configs.map((entry) => describeConfig(entry, files, summary)),
+    configs: header.configs.map((entry) => ({
+      ...describeConfig(entry, files, summary),
+      ...describeConfidence(benchmark, entry.config),
+    })),
     ...(budget && { budget }),
     exitCode,
   };
@@ -269,6 +274,15 @@ function describeConfig(
     failures_file: `failures_${entry.config}.json`,
     spend: spend === undefined ? null : describeSpend(spend),
   };
+}
+
+/** How each model was asked for its confidence; nothing for a config that does not ask. */
+function describeConfidence({ configs }: Benchmark, name: string): object {
+  const { roles = [] } = configs.find((config) => config.name === name) ?? {};
+  const forms = roles.flatMap((role) =>
+    role.confidence === undefined ? [] : [[modelRefOf(role), role.confidence] as const],
+  );
+  return forms.length === 0 ? {} : { confidence: Object.fromEntries(forms) };
 }
 
 function describeSpend(spend: ReplicateSummary): object {

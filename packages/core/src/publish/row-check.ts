@@ -12,6 +12,7 @@ import {
   type JournalEntry,
 } from '../domain/call.ts';
 import { type CellError, type CellKey, type CellRow, hasScore } from '../domain/cell.ts';
+import type { Grade } from '../domain/grade.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
 import { scorerVersionOf } from '../domain/scorer.ts';
@@ -21,6 +22,7 @@ import type { CreateDigest } from '../ports/digest.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
 import { priceCall } from '../pricing/price-usage.ts';
+import { answerAlone, confidenceOf } from '../scorers/confidence/answer-alone.ts';
 import { type Grader, gradeAnswer, type Judging } from '../scorers/grade-answer.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
 import type { GradedGroup } from './graded-group.ts';
@@ -293,6 +295,7 @@ export class RowCheck {
       );
       return;
     }
+    if (config.gradedBy === undefined) this.#checkConfidence(where, row, config, {});
     if (this.#notRescored.has(config.name)) return;
     const hasJournal = this.#stores.ledger !== undefined;
     const judging = hasJournal ? await this.#readVerdicts(where, row, config) : NOBODY_JUDGED;
@@ -303,9 +306,16 @@ export class RowCheck {
     if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
     const ratio = row.reason === 'scorer-timeout' ? 1 / PATTERN_LIMIT_RATIO : PATTERN_LIMIT_RATIO;
     const grader = { ...this.#stores, patternLimitMs: limits.patternMs * ratio };
-    const grade = await gradeAnswer(config.scorer, question, row, grader, judging);
+    const grade = await gradeAnswer(
+      config.scorer,
+      question,
+      answerAlone(config, row),
+      grader,
+      judging,
+    );
     this.#report.rescored += 1;
     await this.#checkProbes(where, { row, question, config });
+    if (config.gradedBy !== undefined) this.#checkConfidence(where, row, config, grade);
     const { outcome, score, answer, reason, metrics } = row;
     this.#report.compareLeaves(where, { metrics }, { metrics: grade.metrics ?? {} });
     const isSame =
@@ -318,6 +328,22 @@ export class RowCheck {
       if (!isSame) this.#report.add(mismatch);
     } else if (isSame) timeouts.count += 1;
     else timeouts.others.push(mismatch);
+  }
+
+  /** Checks that the recorded answer, or what its judge has said of it, gives the confidence. */
+  #checkConfidence(
+    where: string,
+    { confidence, confidenceReason, outcome, output }: CellRow,
+    config: Config,
+    { confidence: judged }: Pick<Grade, 'confidence'>,
+  ): void {
+    const read = confidenceOf(config, { outcome, output, confidence: judged });
+    this.#report.compareLeaves(
+      where,
+      { confidence, confidenceReason },
+      { confidence: read.confidence, confidenceReason: read.confidenceReason },
+      'the recorded answer gives',
+    );
   }
 }
 

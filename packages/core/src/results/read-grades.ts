@@ -5,6 +5,7 @@ import { AWAITING_JUDGE, type Grade, type Metrics, ungraded } from '../domain/gr
 import type { Question } from '../domain/question.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { Ledger } from '../ports/ledger.ts';
+import { answerAlone } from '../scorers/confidence/answer-alone.ts';
 import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
 
 /** Journals read at the same time. */
@@ -95,17 +96,24 @@ async function readGrade(
   if (result?.outcome === 'failed' && result.error !== null)
     return { grade: ungraded(result.error.code), error: result.error, calls };
   const judging = { judgeCount: config.gradedBy?.roles.length ?? 0, verdicts };
-  const grade = await gradeAnswer(config.scorer, question, answered, stores, judging);
+  const grade = await gradeAnswer(
+    config.scorer,
+    question,
+    answerAlone(config, answered),
+    stores,
+    judging,
+  );
   const error = grade.reason === AWAITING_JUDGE ? (attemptLog.at(-1)?.error ?? null) : null;
   return { grade, error, calls };
 }
 
-function gradeOf({ outcome, score, answer, reason, metrics }: CellResult): Grade {
+function gradeOf({ outcome, score, answer, reason, metrics, confidence }: CellResult): Grade {
   const isGraded = outcome === 'scored' || outcome === 'unparsed';
   return {
     outcome: isGraded ? outcome : 'ungraded',
     ...{ score, answer, reason },
     ...(metrics && { metrics }),
+    ...(confidence !== undefined && { confidence }),
   };
 }
 

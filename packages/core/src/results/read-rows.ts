@@ -17,6 +17,7 @@ import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { priceCall } from '../pricing/price-usage.ts';
+import { confidenceOf } from '../scorers/confidence/answer-alone.ts';
 import { giveUpEndlessPatterns, timeoutCountsSchema } from '../scorers/give-up-endless-patterns.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
 import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
@@ -208,8 +209,11 @@ async function rowsOf(
 }
 
 /** What a row shows of a cell's result. */
-type RowResult = Pick<CellRow, Exclude<keyof CellResult, 'grading' | 'costUsd' | 'metrics'>> &
-  Pick<CellResult, 'metrics'> &
+type RowResult = Pick<
+  CellRow,
+  Exclude<keyof CellResult, 'grading' | 'costUsd' | 'metrics' | 'confidence'>
+> &
+  Pick<CellResult, 'metrics' | 'confidence'> &
   Pick<JudgedGrade, 'probes'>;
 
 function toRow(
@@ -244,7 +248,7 @@ function toRow(
     finishReason: result.finishReason,
     hasReasoning: result.hasReasoning,
     target: question.target,
-    confidence: null,
+    ...confidenceOf(config, result),
     metrics: result.metrics ?? {},
     grading: {
       number: grading,

@@ -32,6 +32,9 @@ export const replicateTallySchema = z.strictObject({
   latencies: z.union([valueCountsSchema, latencySchema]),
   scoreSum: z.number(),
   scoreSquareSum: z.number(),
+  confidenceSum: z.number().default(0),
+  /** Cells with a known confidence. */
+  confidences: count.default(0),
   correct: count,
   truncated: count,
   /** Cells that were imported, whose calls are counted as answers of unknown cost. */
@@ -50,6 +53,8 @@ const empty: ReplicateTallyState = {
   latencies: [],
   scoreSum: 0,
   scoreSquareSum: 0,
+  confidenceSum: 0,
+  confidences: 0,
   correct: 0,
   truncated: 0,
   imported: 0,
@@ -65,6 +70,8 @@ export class ReplicateTally {
   #latencies: ValueCounts | ReplicateSummary['latency'];
   #scoreSum: number;
   #scoreSquareSum: number;
+  #confidenceSum: number;
+  #confidences: number;
   #correct: number;
   #truncated: number;
   #imported: number;
@@ -86,6 +93,8 @@ export class ReplicateTally {
       : from.latencies;
     this.#scoreSum = from.scoreSum;
     this.#scoreSquareSum = from.scoreSquareSum;
+    this.#confidenceSum = from.confidenceSum;
+    this.#confidences = from.confidences;
     this.#correct = from.correct;
     this.#truncated = from.truncated;
     this.#imported = from.imported;
@@ -100,6 +109,10 @@ export class ReplicateTally {
       if (row.score === 1) this.#correct += 1;
     }
     this.#metrics.add(row.metrics);
+    if (row.confidence !== null) {
+      this.#confidenceSum += row.confidence;
+      this.#confidences += 1;
+    }
     const calls = row.calls.filter(isOfAnswer);
     if (calls.some(({ finishReason }) => finishReason === 'length')) this.#truncated += 1;
     for (const call of row.calls) this.#costs[costKindOf(call)].add(call.costUsd);
@@ -149,6 +162,8 @@ export class ReplicateTally {
       latencies,
       scoreSum: this.#scoreSum,
       scoreSquareSum: this.#scoreSquareSum,
+      confidenceSum: this.#confidenceSum,
+      confidences: this.#confidences,
       correct: this.#correct,
       truncated: this.#truncated,
       imported: this.#imported,
@@ -186,7 +201,8 @@ export class ReplicateTally {
       ece: null,
       eceEqualMass: null,
       hleCompat: null,
-      meanConfidence: null,
+      meanConfidence: this.#confidences === 0 ? null : this.#confidenceSum / this.#confidences,
+      confidences: this.#confidences,
       costUsd,
       costUsdPerQuestion: costUsd === null || scoreCount === 0 ? null : costUsd / scoreCount,
       ...spend,

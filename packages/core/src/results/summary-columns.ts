@@ -74,6 +74,15 @@ export const summaryColumns: readonly SummaryColumn[] = [
     format: String,
   }),
   column({
+    title: 'confidence',
+    names: ['meanConfidence'],
+    isHiddenWhenUnknown: true,
+    isRare: true,
+    legend: 'confidence: the mean of those that answers state, which may be few',
+    value: ({ mean }) => toNumber(mean['meanConfidence']),
+    format: formatPercent,
+  }),
+  column({
     title: 'cost',
     names: ['costUsd'],
     // Answers that another group has bought cost nothing, which is worth a column.

@@ -70,6 +70,8 @@ export const replicateSchema = z.strictObject({
   eceEqualMass: amount,
   hleCompat: amount,
   meanConfidence: ratio,
+  /** Cells with a known confidence: those that the mean is of. */
+  confidences: count.default(0),
   /** Of the calls that answer. */
   costUsd: amount,
   costUsdPerQuestion: amount,

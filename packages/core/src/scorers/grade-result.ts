@@ -1,6 +1,7 @@
 import type { Config } from '../domain/benchmark.ts';
 import type { CellResult } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
+import { answerAlone } from './confidence/answer-alone.ts';
 import { type Grader, gradeAnswer } from './grade-answer.ts';
 
 /** Returns a result with the grade of the config's scorer, made again if another grading made it. */
@@ -11,7 +12,7 @@ export async function gradeResult(
   grader: Grader,
 ): Promise<CellResult> {
   if (isGradedBy(config, result)) return result;
-  const grade = await gradeAnswer(config.scorer, question, result, grader);
+  const grade = await gradeAnswer(config.scorer, question, answerAlone(config, result), grader);
   const { metrics: _, ...answer } = result;
   return { ...answer, ...grade, grading: config.grading };
 }

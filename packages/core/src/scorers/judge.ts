@@ -65,5 +65,10 @@ function gradeBy(form: JudgeForm, response: string, replies: readonly string[]):
     isCorrect === undefined
       ? ungraded('tied-judges')
       : scored(Number(isCorrect), first?.extracted ?? null);
-  return { ...grade, ...(form.metrics && { metrics: form.metrics.of(replies, isCorrect) }) };
+  const { confidence } = first ?? {};
+  return {
+    ...grade,
+    ...(confidence !== undefined && { confidence }),
+    ...(form.metrics && { metrics: form.metrics.of(replies, isCorrect) }),
+  };
 }

@@ -1,12 +1,13 @@
 import type { ModelUse, Role } from '../domain/benchmark.ts';
 import type { JournalEntry, ModelOutput } from '../domain/call.ts';
+import { CONFIDENT_ANSWER } from '../domain/confidence.ts';
 import type { Message } from '../domain/message.ts';
 import { ThriceError } from '../errors.ts';
 import type { SolverMove, StepCall, StepRequest } from '../ports/solver.ts';
 
 /** A call to the model of a config or of one of its roles, with the parameters that it has there. */
 export function requestOf(use: ModelUse, messages: readonly Message[]): StepRequest {
-  const { lane, model, isStreamed, isBackground, extraBody } = use;
+  const { lane, model, isStreamed, isBackground, extraBody, confidence } = use;
   const { temperature, maxTokens, topP, seed, stop, serviceTier, reasoningEffort } = use;
   return {
     lane,
@@ -22,6 +23,7 @@ export function requestOf(use: ModelUse, messages: readonly Message[]): StepRequ
     reasoningEffort,
     isStreamed,
     isBackground,
+    outputSchema: confidence === 'structured' ? CONFIDENT_ANSWER : undefined,
     extraBody,
   };
 }

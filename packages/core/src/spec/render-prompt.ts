@@ -1,6 +1,7 @@
 import { isJudge, type ModelUse, type Role } from '../domain/benchmark.ts';
 import { MAX_MEMBERS } from '../domain/benchmark-spec.ts';
 import { renderChoices } from '../domain/choices.ts';
+import { CONFIDENCE_REQUESTS } from '../domain/confidence.ts';
 import type { ContentPart, Message } from '../domain/message.ts';
 import type { Question, QuestionMessage } from '../domain/question.ts';
 import { fieldsOf, renderTemplate } from '../domain/question-template.ts';
@@ -90,7 +91,7 @@ function answerFieldsOf(answerCount: number): readonly string[] {
 }
 
 /** What a prompt is rendered of. */
-type Asking = Pick<ModelUse, 'system' | 'prompt'>;
+type Asking = Pick<ModelUse, 'system' | 'prompt' | 'confidence'>;
 
 /**
  * Renders the messages of a call for a question.
@@ -139,8 +140,10 @@ function defaultJudgePrompt({ messages, choices }: Question): string {
   return [...parts, '{{answers}}'].join('\n\n');
 }
 
-function systemOf({ system }: Asking): readonly Message[] {
-  return system === undefined ? [] : [{ role: 'system', content: system }];
+function systemOf({ system, confidence }: Asking): readonly Message[] {
+  const parts = [system, confidence && CONFIDENCE_REQUESTS[confidence]];
+  const said = parts.filter((part) => part !== undefined);
+  return said.length === 0 ? [] : [{ role: 'system', content: said.join('\n\n') }];
 }
 
 function renderQuestion(asking: Asking, question: Question): readonly Message[] {

@@ -1,4 +1,4 @@
-import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
+import { type Benchmark, type Config, isJudge, type Lane, type Role } from '../domain/benchmark.ts';
 import {
   type BenchmarkSpec,
   type ConfigSpec,
@@ -7,6 +7,7 @@ import {
   type RoleSpec,
 } from '../domain/benchmark-spec.ts';
 import { laneOf } from '../domain/breaker.ts';
+import type { ConfidenceForm } from '../domain/confidence.ts';
 import { type KeyStates, namedModelsOf, placedModelsOf } from '../domain/config-models.ts';
 import { judgeModelsOf } from '../domain/judge-models.ts';
 import {
@@ -366,7 +367,10 @@ function resolveConfig(
   placed: readonly PlacedRole[],
   keys: KeyStates | undefined,
 ): Config {
-  const roles = placed.map(({ path: _, ...role }) => role);
+  const roles = placed.map(({ path: _, ...role }) => ({
+    ...role,
+    confidence: confidenceFormOf(role, config, spec),
+  }));
   const scorer = resolveScorer(spec, scorerNameOf(config));
   // A config without a model is a problem that is reported with the others.
   const { step: _step, ...use } = roles[0] ?? { step: '', ...resolveUse(config, config, '') };
@@ -377,10 +381,21 @@ function resolveConfig(
     roles,
     combination: resolveCombination(config, scorer, keys),
     servedModel: config.served_model,
+    parser: config.parser ?? (config.confidence === true ? 'asked' : undefined),
     scorer,
     grading: 1,
     select: config.select,
   };
+}
+
+/** A prompt whose way of asking for a confidence is named asks for it itself. A judge has no answer to be sure of. */
+function confidenceFormOf(
+  role: Role,
+  { confidence, parser }: ConfigSpec,
+  { lanes }: BenchmarkSpec,
+): ConfidenceForm | undefined {
+  if (confidence !== true || parser !== undefined || isJudge(role)) return undefined;
+  return lanes[role.lane]?.tagged_text?.includes(role.model) === true ? 'tagged' : 'structured';
 }
 
 /** Adds to a config by whom its answers are graded. */

@@ -34,6 +34,7 @@ export function gradeConfigOf(
     name: gradeConfigName(config.name, grading),
     solver: JUDGE_SOLVER,
     roles,
+    confidence: undefined,
     combination: { ...config.combination, failsOver: false, withoutKey: [] },
     servedModel: undefined,
     scorer,

@@ -46,8 +46,7 @@ interface WireMessage {
  * @throws {ThriceError} `invalid-request` for an image in a message of the system or the model.
  */
 export function describeMessage(request: ModelRequest): object {
-  const { model, tools, temperature, topP, maxTokens, stop, serviceTier, reasoningEffort } =
-    request;
+  const { model, tools, temperature, topP, maxTokens, stop, serviceTier } = request;
   const { system, messages } = toMessages(request.messages);
   const body = {
     model,
@@ -59,9 +58,24 @@ export function describeMessage(request: ModelRequest): object {
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(stop === undefined ? {} : { stop_sequences: stop }),
     ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
-    ...(reasoningEffort === undefined ? {} : { output_config: { effort: reasoningEffort } }),
+    ...outputConfigOf(request),
   };
   return { ...mergeBody(body, request.extraBody), stream: request.isStreamed };
+}
+
+/**
+ * How much the model reasons, and the form of its output. A schema has no name here.
+ *
+ * @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs (2026-11)
+ */
+function outputConfigOf({ reasoningEffort, outputSchema }: ModelRequest): object {
+  if (reasoningEffort === undefined && outputSchema === undefined) return {};
+  return {
+    output_config: {
+      ...(reasoningEffort !== undefined && { effort: reasoningEffort }),
+      ...(outputSchema && { format: { type: 'json_schema', schema: outputSchema.schema } }),
+    },
+  };
 }
 
 /** Splits off the system messages, which the protocol has a field for. */

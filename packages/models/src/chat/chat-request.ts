@@ -18,7 +18,7 @@ const STREAM_OPTIONS = { stream_options: { include_usage: true } };
  */
 export function describeCompletion(request: ModelRequest): Body {
   const { model, messages, tools, temperature, maxTokens, topP, seed, stop, lane } = request;
-  const { serviceTier, reasoningEffort, isStreamed, extraBody } = request;
+  const { serviceTier, reasoningEffort, outputSchema, isStreamed, extraBody } = request;
   const names = wireNamesOf(lane);
   return {
     model,
@@ -31,6 +31,14 @@ export function describeCompletion(request: ModelRequest): Body {
     ...(stop === undefined ? {} : { stop: [...stop] }),
     ...(serviceTier === undefined ? {} : { service_tier: serviceTier as 'auto' }),
     ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
+    ...(outputSchema === undefined
+      ? {}
+      : {
+          response_format: {
+            type: 'json_schema',
+            json_schema: { ...outputSchema, schema: { ...outputSchema.schema }, strict: true },
+          },
+        }),
     ...extraBody,
     ...(isStreamed
       ? { stream: true, ...(names.takesStreamOptions && STREAM_OPTIONS) }

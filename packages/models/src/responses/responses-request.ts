@@ -1,4 +1,10 @@
-import { assertNever, type Message, type MessageContent, type ModelRequest } from '@thrice/core';
+import {
+  assertNever,
+  type Message,
+  type MessageContent,
+  type ModelRequest,
+  type OutputSchema,
+} from '@thrice/core';
 import type OpenAI from 'openai';
 import { mergeBody } from '../call/merge-body.ts';
 import { textOf } from '../call/text-of.ts';
@@ -35,8 +41,8 @@ function describe(
   request: ModelRequest,
   storage: Pick<Body, 'background' | 'store' | 'metadata'>,
 ): object {
-  const { model, messages, tools, temperature, topP, maxTokens, serviceTier, reasoningEffort } =
-    request;
+  const { model, messages, tools, temperature, topP, maxTokens } = request;
+  const { serviceTier, reasoningEffort, outputSchema } = request;
   const body: Body = {
     model,
     input: messages.flatMap(toInputItems),
@@ -47,8 +53,13 @@ function describe(
     ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
     ...(serviceTier === undefined ? {} : { service_tier: serviceTier as 'auto' }),
     ...(reasoningEffort === undefined ? {} : { reasoning: { effort: reasoningEffort } }),
+    ...(outputSchema === undefined ? {} : { text: { format: formatOf(outputSchema) } }),
   };
   return { ...mergeBody({ ...body }, request.extraBody), stream: request.isStreamed };
+}
+
+function formatOf({ name, schema }: OutputSchema): OpenAI.Responses.ResponseFormatTextConfig {
+  return { type: 'json_schema', name, schema: { ...schema }, strict: true };
 }
 
 function toInputItems(message: Message): InputItem[] {

@@ -9,11 +9,14 @@ import {
 } from '../answer-body.ts';
 import { type ApiError, invalidRequest, isApiError } from '../api-error.ts';
 import {
+  contentsOf,
   type Fields,
   isRecord,
   type PromptRequest,
   parseFields,
+  readConfidenceRequest,
   readContent,
+  readField,
   readLimit,
   readPrompt,
 } from '../prompt-request.ts';
@@ -98,6 +101,10 @@ function parseMessage(body: string, headers: IncomingHttpHeaders): PromptRequest
   return {
     model: String(fields['model']),
     ...prompt,
+    confidence: readConfidenceRequest(readField(fields['output_config'], 'format'), [
+      system,
+      ...contentsOf(messages as readonly unknown[]),
+    ]),
     promptChars: prompt.promptChars + readContent(system).length,
     maxTokens: readLimit(fields['max_tokens']),
     isStream: stream === true,

@@ -7,9 +7,11 @@ import {
 } from '../answer-body.ts';
 import { type ApiError, errorObject, invalidRequest, isApiError } from '../api-error.ts';
 import {
+  contentsOf,
   isRecord,
   type PromptRequest,
   parseFields,
+  readConfidenceRequest,
   readLimit,
   readPrompt,
 } from '../prompt-request.ts';
@@ -37,6 +39,7 @@ function parseChat(body: string): PromptRequest | ApiError {
   return {
     model: String(fields['model']),
     ...readPrompt(messages),
+    confidence: readConfidenceRequest(fields['response_format'], contentsOf(messages)),
     maxTokens: readLimit(fields['max_completion_tokens'] ?? fields['max_tokens']),
     isStream: stream === true,
     isBackground: false,

@@ -7,7 +7,15 @@ import {
   tokensOf,
 } from '../answer-body.ts';
 import { type ApiError, errorObject, invalidRequest, isApiError } from '../api-error.ts';
-import { type PromptRequest, parseFields, readLimit, readPrompt } from '../prompt-request.ts';
+import {
+  contentsOf,
+  type PromptRequest,
+  parseFields,
+  readConfidenceRequest,
+  readField,
+  readLimit,
+  readPrompt,
+} from '../prompt-request.ts';
 import type { ServedProtocol } from './served-protocol.ts';
 
 /**
@@ -86,6 +94,7 @@ function parseResponse(body: string): PromptRequest | ApiError {
   return {
     model: String(fields['model']),
     ...readPrompt(messages),
+    confidence: readConfidenceRequest(readField(fields['text'], 'format'), contentsOf(messages)),
     maxTokens: readLimit(fields['max_output_tokens']),
     isStream: stream === true,
     isBackground,

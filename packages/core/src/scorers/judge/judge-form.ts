@@ -6,6 +6,8 @@ export interface Verdict {
   readonly isCorrect: boolean;
   /** The final answer of the response; null if the judge finds none. */
   readonly extracted: string | null;
+  /** The confidence that the response states, 0..1; null if the judge finds none. Absent: it is not asked. */
+  readonly confidence?: number | null;
 }
 
 /** What a judge is asked, and how its reply is read. */

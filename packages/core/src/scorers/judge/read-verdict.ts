@@ -1,3 +1,4 @@
+import { readRatio } from '../confidence/read-ratio.ts';
 import { readFields } from './read-fields.ts';
 
 /** What a judge says of an answer, in the form that the prompt asks for. */
@@ -31,7 +32,7 @@ export function readVerdict(reply: string): HleVerdict | undefined {
     isCorrect,
     extracted: last('extracted_answer'),
     reasoning: last('reasoning'),
-    confidence: ratioOf(last('confidence')),
+    confidence: readRatio(last('confidence'), 'percent').confidence,
   };
 }
 
@@ -39,11 +40,4 @@ function yesOrNo(text: string): boolean | undefined {
   const word = text.toLowerCase().replace(/["'.]/g, '').trim();
   if (word === 'yes' || word === 'true') return true;
   return word === 'no' || word === 'false' ? false : undefined;
-}
-
-/** A percentage, with or without its sign, as a ratio; null unless it is one of 0 to 100. */
-function ratioOf(text: string | null): number | null {
-  const [, number] = /^(\d{1,3}(?:\.\d+)?)\s*%?$/.exec(text ?? '') ?? [];
-  const percent = number === undefined ? Number.NaN : Number(number);
-  return percent <= 100 ? percent / 100 : null;
 }

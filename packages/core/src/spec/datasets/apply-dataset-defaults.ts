@@ -15,9 +15,13 @@ export function applyDatasetDefaults(
   if (typeof questions === 'string' || !('dataset' in questions)) return spec;
   const dataset = datasets.get(questions.dataset);
   if (dataset === undefined) return spec;
-  const { system, prompt, scorer } = dataset.defaults;
+  const { system, prompt, parser, scorer } = dataset.defaults;
   const hasParameters = Object.keys(scorer).length > 1;
-  const asks = { ...(system !== undefined && { system }), ...(prompt !== undefined && { prompt }) };
+  const asks = {
+    ...(system !== undefined && { system }),
+    ...(prompt !== undefined && { prompt }),
+    ...(parser !== undefined && { parser }),
+  };
   return {
     ...spec,
     scorers: hasParameters ? { [dataset.name]: scorer, ...spec.scorers } : spec.scorers,

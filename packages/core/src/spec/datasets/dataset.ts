@@ -1,3 +1,4 @@
+import type { ConfigSpec } from '../../domain/benchmark-spec.ts';
 import type { Question } from '../../domain/question.ts';
 import type { ScorerSpec } from '../../domain/scorer.ts';
 import type { SourceReader } from '../../ports/source-reader.ts';
@@ -17,6 +18,8 @@ export interface DatasetDefaults {
   readonly system?: string;
   /** A template; without one, a question is sent as it is, with its choices. */
   readonly prompt?: string;
+  /** How the confidence is read that the prompt asks for. @default it asks for none */
+  readonly parser?: ConfigSpec['parser'];
   readonly scorer: ScorerSpec;
 }
 

@@ -47,6 +47,7 @@ export const hle = rowDataset({
 Explanation: {your explanation for your answer choice}
 Answer: {your chosen answer}
 Confidence: {your confidence score between 0% and 100% for your answer}`,
+    parser: 'hle',
     scorer: {
       kind: 'regex',
       // A letter before a period or parenthesis is a choice with its text; anything else is the whole answer.
