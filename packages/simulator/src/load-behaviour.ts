@@ -41,7 +41,7 @@ const modelBehaviourSchema = z.strictObject({
   outputTokens: distributionSchema.optional(),
   /** Tokens of hidden reasoning, billed as output. Absent: none. */
   reasoningTokens: distributionSchema.optional(),
-  /** Share of answers without a result, or of a judge's replies without a verdict. Absent: 0. */
+  /** Share of answers without a result, or of a judge's replies that are no verdict. Absent: 0. */
   unparsedRate: ratioSchema.optional(),
   /** `bare` returns only the result; `sentence` ends with "The answer is X.". Absent: `bare`. */
   style: z.enum(['bare', 'sentence']).optional(),

@@ -106,7 +106,7 @@ describe('a judge that flips 20 % of its verdicts', () => {
 function probeAll(judge: SimulatedJudge, answers: readonly AnsweredQuestion[], scorer: ScorerSpec) {
   const scoreOf = (answered: AnsweredQuestion) =>
     judgeAnswer(judge, scorer, answered).grade.score ?? 0;
-  const probed = answers.flatMap((answered): Probing[] => {
+  const ofAnswers = answers.flatMap((answered): Probing[] => {
     const { question, output } = answered;
     const before = scoreOf(answered);
     return ANSWER_PROBES.map((probe) => {
@@ -125,7 +125,8 @@ function probeAll(judge: SimulatedJudge, answers: readonly AnsweredQuestion[], s
     return [{ probe: 'swapped', before, after }];
   });
   const tally = new ProbeTally();
-  for (const { probe, before, after } of [...probed, ...swapped]) tally.note(probe, before, after);
+  for (const { probe, before, after } of [...ofAnswers, ...swapped])
+    tally.note(probe, before, after);
   return tally.summarize() ?? [];
 }
 
