@@ -28,7 +28,7 @@ export function describeJudges(report: JudgeReport, gold: GoldReport | undefined
   ];
   return `${tables.join('\n')}
 flip rate: the share of pairs of verdicts on one answer that differ; kappa: that of Fleiss
-agreement: how often a judge says what most say; in brackets 95 % bootstrap intervals over the questions`;
+agreement: how often a judge says what most say; beside them 95 % bootstrap intervals over the questions`;
 }
 
 function describeGold({ panel, judges, unmatchedCount }: GoldReport): string {
