@@ -4,7 +4,12 @@ import { unknownLane } from '../../packages/core/src/lanes/lane-policy.ts';
 
 /** Opens a store of lanes without any, and one more that shares its records. */
 export type OpenLaneStates = () => Promise<
-  AsyncDisposable & { readonly states: LaneStates; readonly other: LaneStates }
+  AsyncDisposable & {
+    readonly states: LaneStates;
+    readonly other: LaneStates;
+    /** Replaces the text of a stored record, if the store has any. */
+    readonly damage: (lane: string, text: string) => Promise<void> | void;
+  }
 >;
 
 /** Tests every promise of the `LaneStates` port. */
@@ -51,6 +56,23 @@ export function describeLaneStatesContract(name: string, open: OpenLaneStates): 
 
       expect(await states.read('lab')).toEqual(second);
     });
+
+    it.each(['{', '7', '{"schemaVersion":2,"revision":7}'])(
+      'knows nothing of a lane whose record cannot be read, and has it replaced: %s',
+      async (text) => {
+        await using opened = await open();
+        const { states, other, damage } = opened;
+        await states.replace('lab', undefined, { ...first, revision: 6 });
+
+        await damage('lab', text);
+
+        const read = await states.read('lab');
+        expect(read?.models).toEqual({});
+        expect(await states.replace('lab', read, { ...second, revision: 7 })).toBe(true);
+        expect(await other.replace('lab', read, { ...first, revision: 7 })).toBe(false);
+        expect(await other.read('lab')).toEqual({ ...second, revision: 7 });
+      },
+    );
 
     it('stores one of many states that are written at the same time', async () => {
       await using opened = await open();

@@ -1,6 +1,9 @@
+import { DatabaseSync } from 'node:sqlite';
 import { DynamoLaneStates } from '@thrice/aws';
 import { LocalEngine } from '@thrice/local';
 import { afterAll, beforeAll } from 'vitest';
+import { laneStateKey } from '../../packages/aws/src/dynamo/dynamo-items.ts';
+import { DynamoTable } from '../../packages/aws/src/dynamo/dynamo-table.ts';
 import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { MemoryLaneStates } from '../support/memory-lane-states.ts';
@@ -22,6 +25,10 @@ describeLaneStatesContract('SQLite on file, two connections', async () => {
   return {
     states: engine.laneStates,
     other: other.laneStates,
+    damage: (lane, text) => {
+      using database = new DatabaseSync(folder.resolve('thrice.db'));
+      database.prepare('UPDATE lanes SET state = ? WHERE lane = ?').run(text, lane);
+    },
     [Symbol.asyncDispose]: async () => {
       engine[Symbol.dispose]();
       other[Symbol.dispose]();
@@ -36,11 +43,16 @@ describeLaneStatesContract('DynamoDB, emulated', async () => {
   return {
     states: new DynamoLaneStates({ ...init, client: table.client }),
     other: new DynamoLaneStates({ ...init, client: table.otherClient }),
+    damage: async (lane, payload) => {
+      const items = new DynamoTable({ ...init, client: table.client });
+      await items.update(laneStateKey(lane), { set: { payload } });
+    },
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
   };
 });
 
 describeLaneStatesContract('the fake', async () => {
   const states = new MemoryLaneStates();
-  return { states, other: states, [Symbol.asyncDispose]: async () => undefined };
+  const damage = () => undefined;
+  return { states, other: states, damage, [Symbol.asyncDispose]: async () => undefined };
 });

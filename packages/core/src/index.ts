@@ -272,7 +272,7 @@ export { type EstimatedPlan, estimatePlan } from './estimate/estimate-plan.ts';
 export { readPilot } from './estimate/read-pilot.ts';
 export { LaneGovernor } from './lanes/lane-governor.ts';
 export { LaneHealth } from './lanes/lane-health.ts';
-export { rateOf, stateAt } from './lanes/lane-policy.ts';
+export { rateOf, stateAt, unknownLane } from './lanes/lane-policy.ts';
 export { limits } from './limits.ts';
 export { mapBounded, pagesOf } from './map-bounded.ts';
 export { checkBudget } from './plan/check-budget.ts';

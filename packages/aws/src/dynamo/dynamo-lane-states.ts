@@ -1,5 +1,6 @@
-import type { LaneState, LaneStates } from '@thrice/core';
-import { laneStateItemSchema, laneStateKey, parseItem } from './dynamo-items.ts';
+import { type LaneState, type LaneStates, unknownLane } from '@thrice/core';
+import * as z from 'zod';
+import { laneStateItemSchema, laneStateKey } from './dynamo-items.ts';
 import { type Attributes, DynamoTable, type TableInit } from './dynamo-table.ts';
 
 /** The records of lanes in the ledger's table, one item per lane. */
@@ -12,7 +13,7 @@ export class DynamoLaneStates implements LaneStates {
 
   async read(lane: string): Promise<LaneState | undefined> {
     const item = await this.#table.get(laneStateKey(lane));
-    return item && parseLaneState(item, this.#table.name);
+    return item && parseLaneState(lane, item);
   }
 
   async replace(lane: string, existing: LaneState | undefined, next: LaneState): Promise<boolean> {
@@ -25,7 +26,9 @@ export class DynamoLaneStates implements LaneStates {
   }
 }
 
-/** Parses the item of a lane. */
-export function parseLaneState(item: Attributes, tableName: string): LaneState {
-  return parseItem(laneStateItemSchema, item, tableName).payload;
+/** Parses the item of a lane. Of one that cannot be read, only the revision counts, which the next write compares. */
+export function parseLaneState(lane: string, item: Attributes): LaneState {
+  const { data } = laneStateItemSchema.safeParse(item);
+  if (data !== undefined) return data.payload;
+  return { ...unknownLane(lane, 0), revision: z.int().catch(0).parse(item['revision']) };
 }

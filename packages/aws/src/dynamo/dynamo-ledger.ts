@@ -146,7 +146,7 @@ export class DynamoLedger implements Ledger, CallConditions {
       state: parsed?.state,
       editCount: parsed?.editCount,
       openBreakers: await this.#breakers.parse(itemsOf(breakers, items)),
-      laneState: laneItem && parseLaneState(laneItem, this.#table.name),
+      laneState: lane !== undefined && laneItem ? parseLaneState(lane, laneItem) : undefined,
     };
   }
 

@@ -12,6 +12,7 @@ import {
   type WaitingCall,
 } from '@thrice/core';
 import type { GroupCommit } from './group-commit.ts';
+import { readStored } from './read-stored.ts';
 import { prepareStatements, type Statements } from './sqlite-store.ts';
 
 type Room = Parameters<Batches['enter']>[2];
@@ -143,11 +144,11 @@ function columnsOf({ run, config, id }: CellKey, step: string) {
 }
 
 function parseBatch(row: Readonly<Record<string, unknown>>): Batch {
-  return batchSchema.parse(JSON.parse(String(row['batch'])));
+  return readStored(batchSchema, row['batch'], 'a batch');
 }
 
 function parseCall(row: Readonly<Record<string, unknown>>): BatchedCall {
-  return batchedCallSchema.parse(JSON.parse(String(row['call'])));
+  return readStored(batchedCallSchema, row['call'], 'a call of a batch');
 }
 
 const THIS_STEP = 'run = ? AND config = ? AND id = ? AND step = ?';

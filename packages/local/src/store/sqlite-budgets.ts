@@ -20,6 +20,7 @@ import {
   settleOn,
 } from '@thrice/core';
 import type { GroupCommit } from './group-commit.ts';
+import { readStored } from './read-stored.ts';
 import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
 
 /**
@@ -65,7 +66,7 @@ export class SqliteBudgets implements Budgets {
   #costsOf(group: string, { runs, costOf }: CountedJournal) {
     const calls = this.#sql.selectCalls.iterate(JSON.stringify(runs), group);
     return Array.from(calls, (row) => {
-      const call = callSchema.parse(JSON.parse(String(row['call'])));
+      const call = readStored(callSchema, row['call'], 'a call');
       return { lane: call.lane, costUsd: costOf(call) };
     });
   }
@@ -170,7 +171,7 @@ export class SqliteBudgets implements Budgets {
   #readAll(group: string): readonly BudgetAccount[] {
     return this.#sql.selectAccounts
       .all(group)
-      .map((row) => budgetAccountSchema.parse(JSON.parse(String(row['account']))));
+      .map((row) => readStored(budgetAccountSchema, row['account'], 'an account of a budget'));
   }
 
   #write(group: string, account: BudgetAccount): void {
@@ -203,7 +204,7 @@ function columnsOf(group: string, { cell: { run, config, id }, step, callId }: C
 }
 
 function parseReservation(row: Readonly<Record<string, unknown>>): Reservation {
-  return reservationSchema.parse(JSON.parse(String(row['reservation'])));
+  return readStored(reservationSchema, row['reservation'], 'a reservation of a budget');
 }
 
 const THIS_CALL =

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type LaneState, type LaneStates, laneStateSchema } from '@thrice/core';
+import { type LaneState, type LaneStates, laneStateSchema, unknownLane } from '@thrice/core';
 import type { GroupCommit } from './group-commit.ts';
+import { parseJson } from './read-stored.ts';
 import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
 
 /** The records of lanes, which all processes that share a database hold together. */
@@ -32,8 +33,8 @@ export class SqliteLaneStates implements LaneStates {
 
   #read(lane: string): LaneState | undefined {
     const row = this.#sql.select.get(lane);
-    // A record that cannot be read is forgotten: it is learned again in a minute.
-    return row && laneStateSchema.safeParse(JSON.parse(String(row['state']))).data;
+    if (row === undefined) return undefined;
+    return laneStateSchema.safeParse(parseJson(String(row['state']))).data ?? unknownLane(lane, 0);
   }
 }
 

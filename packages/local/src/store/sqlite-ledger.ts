@@ -561,7 +561,7 @@ function parseTally(row: unknown): Tally {
 }
 
 function parseGroup(row: unknown): GroupRecord {
-  const { group_name, state, is_planned, header } = groupRowSchema.parse(row);
+  const { group_name, state, is_planned, header } = checkStored(groupRowSchema, row, 'a group');
   return {
     state,
     isPlanned: is_planned === 1,

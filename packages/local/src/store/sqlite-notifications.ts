@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type Notification, type Notifications, notificationSchema } from '@thrice/core';
 import type { GroupCommit } from './group-commit.ts';
+import { readStored } from './read-stored.ts';
 import { prepareStatements, type Statements } from './sqlite-store.ts';
 
 /** The notifications of groups in a SQLite file. */
@@ -23,7 +24,7 @@ export class SqliteNotifications implements Notifications {
   async listUnsent(): Promise<readonly Notification[]> {
     return this.#sql.list
       .all()
-      .map(({ notification }) => notificationSchema.parse(JSON.parse(String(notification))));
+      .map(({ notification }) => readStored(notificationSchema, notification, 'a notification'));
   }
 
   async noteFailure(notification: Notification): Promise<void> {

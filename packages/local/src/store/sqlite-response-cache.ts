@@ -15,7 +15,7 @@ import {
 } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
-import { readStored } from './read-stored.ts';
+import { checkStored, readStored } from './read-stored.ts';
 import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
 
@@ -105,7 +105,11 @@ export class SqliteResponseCache implements ResponseCache {
   #readBuyer(row: unknown) {
     const { buyer_run: run, config, id, step, claimed_at: sinceMs } = claimRowSchema.parse(row);
     const buyer: CellStep = { run, id, config, step };
-    const stored = buyerRowSchema.parse(this.#sql.selectBuyer.get({ run, config, id, step }));
+    const stored = checkStored(
+      buyerRowSchema,
+      this.#sql.selectBuyer.get({ run, config, id, step }),
+      `cell ${run} ${config} ${id}`,
+    );
     const response =
       stored.entry === null
         ? undefined
@@ -128,7 +132,7 @@ export class SqliteResponseCache implements ResponseCache {
       if (owner !== null && this.#workers.isAtWork(owner)) return true;
     }
     if (submission === null) return false;
-    return submissionSchema.parse(JSON.parse(submission)).state === 'accepted';
+    return readStored(submissionSchema, submission, 'a submitted call').state === 'accepted';
   }
 }
 
@@ -143,7 +147,12 @@ function valuesOf({ run, config, id, step }: CellStep) {
 }
 
 function parseResponse(row: unknown) {
-  const { call_no: callNo, fingerprint, sample, ...buyer } = responseRowSchema.parse(row);
+  const {
+    call_no: callNo,
+    fingerprint,
+    sample,
+    ...buyer
+  } = checkStored(responseRowSchema, row, 'a call that cells share');
   return { fingerprint, sample, buyer, place: String(callNo) };
 }
 

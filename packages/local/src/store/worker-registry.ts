@@ -5,6 +5,7 @@ import { type CellKey, type LaneWait, laneWaitSchema } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
 import { hostIdentity, isRunning, processStart, processState } from './process-identity.ts';
+import { readStored } from './read-stored.ts';
 
 const workerRowSchema = z.object({
   owner: z.string(),
@@ -69,7 +70,7 @@ export class WorkerRegistry {
   waitsOfOthers(group: string): readonly LaneWait[] {
     return this.#others()
       .filter((worker) => worker.group_name === group && !isDead(worker))
-      .flatMap(({ waits }) => waitsSchema.parse(JSON.parse(waits)));
+      .flatMap(({ waits }) => readStored(waitsSchema, waits, 'what a worker waits for'));
   }
 
   /**
