@@ -266,10 +266,10 @@ describe('published confidences', () => {
 
     const expected = { meanConfidence: 0.85, confidences: 1, brier: null, ece: null };
     expect(summary.configs[0]?.replicates[0]).toMatchObject(expected);
-    const manifest = JSON.parse(
+    const manifest: unknown = JSON.parse(
       one.engine.blobs.texts.get('runs/demo/demo-r1/manifest.json') ?? '',
     );
-    expect(manifest.configs[0].confidence).toEqual({ 'lab/m': 'structured' });
+    expect(manifest).toMatchObject({ configs: [{ confidence: { 'lab/m': 'structured' } }] });
   });
 
   it('are recomputed from the recorded answers', async () => {

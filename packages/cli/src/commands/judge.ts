@@ -1,4 +1,11 @@
-import { countOf, finalizeGroup, loadGroup, rerunCells, ThriceError, withCurrentGrading } from '@thrice/core';
+import {
+  countOf,
+  finalizeGroup,
+  loadGroup,
+  rerunCells,
+  ThriceError,
+  withCurrentGrading,
+} from '@thrice/core';
 import { findGroup } from '../engine/find-group.ts';
 import { refuseImported } from '../engine/refuse-imported.ts';
 import { alone } from '../local/alone.ts';

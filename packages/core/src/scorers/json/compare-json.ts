@@ -18,7 +18,10 @@ export function shareOfEqual(left: unknown, right: unknown): number {
 
 /** How many different values there are. */
 export function countDifferent(values: readonly unknown[]): number {
-  return new Set(values.map((value) => JSON.stringify([...leavesOf(value)].toSorted()))).size;
+  const texts = values.map((value) =>
+    JSON.stringify([...leavesOf(value)].map((leaf) => JSON.stringify(leaf)).toSorted()),
+  );
+  return new Set(texts).size;
 }
 
 /** The text of each leaf, by its place. */
