@@ -219,7 +219,7 @@ export {
 } from './domain/group-request.ts';
 export { haltingBreakers } from './domain/halting-breakers.ts';
 export { IMPORTED, type ImportedFile, type ImportedRow } from './domain/imported.ts';
-export { judgeModelsOf } from './domain/judge-models.ts';
+export { judgedScorerOf, judgeModelsOf, withJudges } from './domain/judge-models.ts';
 export { sumKnown, totalKnown } from './domain/known-sum.ts';
 export {
   type LaneState,
@@ -428,7 +428,7 @@ export type { PlanProblem } from './spec/plan-problem.ts';
 export { serializeQuestion } from './spec/questions/check-questions.ts';
 export { openQuestions, type QuestionSource } from './spec/questions/load-questions.ts';
 export { renderPrompt } from './spec/render-prompt.ts';
-export { withSimulator } from './spec/resolve-benchmark.ts';
+export { resolveScorer, withSimulator } from './spec/resolve-benchmark.ts';
 export { type Vendor, vendorOf } from './spec/vendors.ts';
 export { type Agreement, cohenKappa } from './statistics/cohen-kappa.ts';
 export { mcnemarTest } from './statistics/mcnemar-test.ts';

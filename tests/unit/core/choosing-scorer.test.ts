@@ -5,9 +5,11 @@ import {
   type Question,
   rescoreGroup,
   verifyGroup,
+  withCurrentGrading,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { parseSpec, resolveBenchmark } from '../../../packages/core/src/builtins.ts';
+import { judgedPartOf } from '../../../packages/core/src/domain/judge-models.ts';
 import { type ScorerSpec, scorerVersionOf } from '../../../packages/core/src/domain/scorer.ts';
 import { readRows } from '../../../packages/core/src/results/read-rows.ts';
 import { gradeAnswer } from '../../../packages/core/src/scorers/grade-answer.ts';
@@ -171,8 +173,11 @@ describe('a group whose scorer chooses', () => {
     await finalizeGroup({ header, benchmark, state: 'active' }, engine, { earlyEnd: undefined });
     return { engine, header };
   };
-  const rowsOf = async (engine: FakeEngine, header: GroupHeader) => {
-    const [config] = engine.benchmark.configs;
+  const rowsOf = async (
+    engine: FakeEngine,
+    header: GroupHeader,
+    { configs: [config] }: Benchmark = engine.benchmark,
+  ) => {
     const rows = [];
     if (config !== undefined)
       for await (const row of readRows(header, header.runs[0] ?? '', config, engine))
@@ -193,23 +198,35 @@ describe('a group whose scorer chooses', () => {
     expect((await verifyGroup(header, engine.benchmark, engine)).mismatches).toEqual([]);
   });
 
-  it('is graded again by other scorers of its table without a call', async () => {
+  it('keeps the verdicts of its judge when another scorer of its table changes', async () => {
     const { engine, header } = await run();
-    const { requests } = engine.models;
-    const askedCount = requests.length;
-    const edited = {
-      ...STRICT,
-      scorers: { ...(STRICT['scorers'] as object), multipleChoice: { kind: 'exact' } },
-    };
+    const askedCount = engine.models.requests.length;
+    const scorers = { ...(STRICT['scorers'] as object), multipleChoice: { kind: 'exact' } };
+    const edited = { ...STRICT, scorers };
 
-    const { isNew, grading } = await rescoreGroup(
+    const regraded = await rescoreGroup(
       { header, benchmark: engine.benchmark, state: 'active', isPlanned: true },
       { specSha256: 'f'.repeat(64), scorers: new Map([['direct', edited]]) },
       { commandLine: ['rescore'], toolVersion: '0.1.0' },
       engine,
     );
 
-    expect([isNew, grading.configs[0]?.scorer]).toEqual([true, edited]);
-    expect(requests).toHaveLength(askedCount);
+    const current = await withCurrentGrading(regraded.header, engine.benchmark, engine.blobs);
+    expect(regraded.header.laterJudges).toBeUndefined();
+    expect(current.configs[0]?.gradedBy?.name).toBe('direct@1');
+    const rows = await rowsOf(engine, header, current);
+    expect(rows.map(({ outcome, score }) => [outcome, score])).toEqual([
+      ['scored', 0],
+      ['scored', 1],
+      ['scored', 1],
+    ]);
+    expect(engine.models.requests).toHaveLength(askedCount);
+  });
+
+  it('has its judge asked again when other questions are left to it', () => {
+    const moved = { ...STRICT, scorers: { exactMatch: { kind: 'judge', model: 'court/judge' } } };
+
+    expect(judgedPartOf(moved)).not.toEqual(judgedPartOf(STRICT));
+    expect(judgedPartOf({ ...STRICT, otherwise: { kind: 'exact' } })).toEqual(judgedPartOf(STRICT));
   });
 });

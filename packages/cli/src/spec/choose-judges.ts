@@ -5,17 +5,20 @@ import {
   type FinalizeStores,
   type GroupHeader,
   isPlanned,
+  judgedScorerOf,
   judgeModelsOf,
   type LoadedGroup,
   loadGroup,
   probeGroup,
   rescoreGroup,
   resolveBenchmark,
+  resolveScorer,
   type ScorerSpec,
   type SpecScorers,
   suggestName,
   ThriceError,
   withCurrentGrading,
+  withJudges,
 } from '@thrice/core';
 import { chooseConfigs } from './apply-overrides.ts';
 
@@ -131,14 +134,16 @@ function withChoice(
   const base = scorer === undefined ? current : findScorer(scorer, spec);
   const isJudged = judgeModelsOf(base).length > 0;
   if (!isJudged && (scorer !== undefined || model === undefined)) throw asksNobody(name, base);
-  const { model: _, models: __, ...rest } = base;
-  const judged = model === undefined ? base : { ...(isJudged ? rest : { kind: 'judge' }), model };
-  return replicates === undefined ? judged : { ...judged, replicates };
+  return withJudges(isJudged ? base : { kind: 'judge', model }, (judged) => {
+    const { model: _, models: __, ...rest } = judged;
+    const asked = model === undefined ? judged : { ...rest, model };
+    return replicates === undefined ? asked : { ...asked, replicates };
+  });
 }
 
-function findScorer(name: string, { scorers }: BenchmarkSpec): ScorerSpec {
-  const table = Object.hasOwn(scorers, name) ? scorers[name] : undefined;
-  if (table !== undefined) return table;
+function findScorer(name: string, spec: BenchmarkSpec): ScorerSpec {
+  const { scorers } = spec;
+  if (Object.hasOwn(scorers, name)) return resolveScorer(spec, name);
   const names = Object.keys(scorers);
   throw new ThriceError({
     code: 'invalid-argument',
@@ -155,7 +160,9 @@ function asksNobody(config: string, { kind }: ScorerSpec): ThriceError {
 
 /** The spec with a table for each scorer: its rules are those of a spec. */
 function withScorers(spec: BenchmarkSpec, scorers: ReadonlyMap<string, ScorerSpec>): BenchmarkSpec {
-  const tables = [...scorers].map(([config, scorer]) => [`judge of ${config}`, scorer] as const);
+  const tables = [...scorers].map(
+    ([config, scorer]) => [`judge of ${config}`, judgedScorerOf(scorer) ?? scorer] as const,
+  );
   const configs = spec.configs.map((config) =>
     scorers.has(config.name) ? { ...config, scorer: `judge of ${config.name}` } : config,
   );

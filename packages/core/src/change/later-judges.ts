@@ -2,7 +2,7 @@ import { canonicalText } from '../domain/canonical-text.ts';
 import { judgesOf } from '../domain/config-models.ts';
 import type { Grading } from '../domain/grading.ts';
 import { type GroupHeader, groupHeaderSchema, type LaterJudges } from '../domain/group.ts';
-import { judgeModelsOf } from '../domain/judge-models.ts';
+import { judgedPartOf, judgeModelsOf } from '../domain/judge-models.ts';
 import type { Price } from '../domain/price.ts';
 
 /** What an edit is recorded with. */
@@ -16,12 +16,17 @@ function judgesToAdd(
   header: Pick<GroupHeader, 'configs' | 'laterJudges'>,
   { number, configs, questionsKey }: Grading,
 ): readonly LaterJudges[] {
-  const known = judgesOf(header).map(({ grading: _, ...judges }) => canonicalText(judges));
+  const known = judgesOf(header).map(askedAs);
   return configs
     .filter(({ scorer }) => judgeModelsOf(scorer).length > 0)
     .map(({ config, scorer }) => ({ config, scorer, ...(questionsKey && { questionsKey }) }))
-    .filter((judges) => !known.includes(canonicalText(judges)))
+    .filter((judges) => !known.includes(askedAs(judges)))
     .map((judges) => ({ ...judges, grading: number }));
+}
+
+/** Judges that have this in common have given the same verdicts. */
+function askedAs({ config, scorer, questionsKey }: Omit<LaterJudges, 'grading'>): string {
+  return canonicalText({ config, judged: judgedPartOf(scorer), questionsKey });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { judgeSpecSchema } from './benchmark-spec.ts';
-import { type ScorerSpec, scorersOf } from './scorer.ts';
+import { mapScorers, type ScorerSpec, scorersOf } from './scorer.ts';
 
 const judgesSchema = judgeSpecSchema.pick({ model: true, models: true });
 
@@ -14,6 +14,27 @@ export function judgeModelsOf(scorer: ScorerSpec): readonly string[] {
 /** The scorer that asks models: itself, or the one that its table names for some questions. */
 export function judgedScorerOf(scorer: ScorerSpec): ScorerSpec | undefined {
   return scorersOf(scorer).find((each) => modelsIn(each).length > 0);
+}
+
+/**
+ * What decides which answers models are asked about, and how. Scorers that have it in common may share verdicts, however
+ * they grade the rest.
+ */
+export function judgedPartOf(scorer: ScorerSpec): object | undefined {
+  const judged = judgedScorerOf(scorer);
+  if (judged === undefined || judged === scorer) return judged;
+  const asks = mapScorers(scorer, (each) => ({
+    kind: modelsIn(each).length > 0 ? 'asks' : 'asks-nobody',
+  }));
+  return { asks, judged };
+}
+
+/** A scorer whose judges are changed: itself, or the one that its table names for some questions. */
+export function withJudges(
+  scorer: ScorerSpec,
+  change: (judged: ScorerSpec) => ScorerSpec,
+): ScorerSpec {
+  return mapScorers(scorer, (each) => (modelsIn(each).length > 0 ? change(each) : each));
 }
 
 function modelsIn(scorer: ScorerSpec | undefined): readonly string[] {

@@ -28,6 +28,22 @@ export function scorersOf(spec: ScorerSpec): readonly ScorerSpec[] {
   return [...Object.values(scorers), ...(otherwise === undefined ? [] : [otherwise])];
 }
 
+/** A spec with each of the scorers that grade by it replaced. */
+export function mapScorers(
+  spec: ScorerSpec,
+  replace: (scorer: ScorerSpec) => ScorerSpec,
+): ScorerSpec {
+  const { data: choice } = choiceSchema.safeParse(spec);
+  if (choice === undefined) return replace(spec);
+  const { scorers, otherwise } = choice;
+  const replaced = Object.entries(scorers).map(([value, each]) => [value, replace(each)]);
+  return {
+    ...choice,
+    scorers: Object.fromEntries(replaced),
+    ...(otherwise !== undefined && { otherwise: replace(otherwise) }),
+  };
+}
+
 /** The scorers that may grade a question by a spec: the one for its value, then the one for other values. */
 export function scorersFor(spec: ScorerSpec, { tags, metadata }: Question): readonly ScorerSpec[] {
   if (spec.kind !== CHOOSING_KIND) return [spec];

@@ -2,6 +2,7 @@ import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { canonicalText } from '../domain/canonical-text.ts';
 import { type Grading, gradingListSchema, isGradedAlike } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import { judgedPartOf } from '../domain/judge-models.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 
@@ -119,7 +120,7 @@ function gradedByOf(
       each.grades === name &&
       each.probes === undefined &&
       each.targetsKey === targetsKey &&
-      canonicalText(each.scorer) === canonicalText(scorer),
+      canonicalText(judgedPartOf(each.scorer)) === canonicalText(judgedPartOf(scorer)),
   );
 }
 

@@ -403,8 +403,8 @@ function withGradeConfig(config: Config, graded: Config | undefined): Config {
   return graded === undefined ? config : { ...config, gradedBy: graded, judgedBy: [graded] };
 }
 
-/** A scorer that chooses has the tables of those that it names. */
-function resolveScorer(spec: BenchmarkSpec, name: string): ScorerSpec {
+/** The scorer that a spec has under a name. One that chooses has the tables of those that it names. */
+export function resolveScorer(spec: BenchmarkSpec, name: string): ScorerSpec {
   const scorer = scorerNamed(spec, name);
   return scorer.kind === CHOOSING_KIND
     ? resolveChoice(scorer, (other) => scorerNamed(spec, other))
