@@ -399,6 +399,7 @@ export { renderTable, type TableForm, wrapLine } from './results/table.ts';
 export { confidenceOf } from './scorers/confidence/answer-alone.ts';
 export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
 export { gradeResult } from './scorers/grade-result.ts';
+export { gradingKindOf } from './scorers/grading-kind.ts';
 export {
   ANSWER_PROBES,
   compareMessages,

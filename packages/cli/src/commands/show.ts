@@ -1,6 +1,7 @@
 import type {
   CellKey,
   CellRecord,
+  CellResult,
   CellStep,
   Config,
   GroupHeader,
@@ -11,6 +12,7 @@ import type {
 import {
   answeringConfigOf,
   gradeResult,
+  gradingKindOf,
   inRecordedOrder,
   isJudge,
   joinGrade,
@@ -218,12 +220,25 @@ function describeGrading(config: Config, question: Question, cell: CellRecord | 
   const result = cell?.result;
   const outcome = result?.outcome ?? `not-attempted${cell === undefined ? '' : ` (${cell.state})`}`;
   return [
-    `scorer ${config.scorer.kind}`,
+    `scorer ${describeScorer(config, question)}`,
     `target ${question.target === null ? '(none)' : question.target.join(' | ')}`,
     `answer ${result?.answer ?? '(none)'}`,
     `outcome ${outcome}${result?.reason ? ` (${result.reason})` : ''}, score ${showValue(result?.score)}`,
+    ...(result?.metrics ? [`metrics ${describeMetrics(result.metrics)}`] : []),
     ...(result?.error ? [`error [${result.error.code}] ${result.error.message}`] : []),
   ].join('\n');
+}
+
+/** The scorer, and the one that it leaves the question to. */
+function describeScorer({ scorer }: Config, question: Question): string {
+  const kind = gradingKindOf(scorer, question);
+  return kind === scorer.kind ? kind : `${scorer.kind}: ${kind ?? '(none)'}`;
+}
+
+function describeMetrics(metrics: NonNullable<CellResult['metrics']>): string {
+  return Object.entries(metrics)
+    .map(([name, value]) => `${name} ${value === null ? '(none)' : Number(value.toPrecision(4))}`)
+    .join(', ');
 }
 
 function describeAttempts(cell: CellRecord | undefined): string {
