@@ -93,8 +93,8 @@ describe('a run in a stage', () => {
     // The last cell of each config reads the tallies; that of the group requests the results.
     assumed.set('answer sqs SendMessage', 1);
     assumed.set('answer dynamodb Query', 1);
-    // The first cell of each process reads the header. Not all cells read the group's state, the breakers and the pace
-    // again; one that takes what another has read may have to read the pace alone.
+    // The first cell of each process reads the header. Not all cells read the group's state, the breakers and the lane
+    // again; one that takes what another has read may have to read the lane alone.
     const readCount =
       take(sent, 'answer dynamodb GetItem') + take(sent, 'answer dynamodb BatchGetItem');
     const assumedCount = take(assumed, 'answer dynamodb BatchGetItem');

@@ -707,7 +707,7 @@ describe('DynamoLedger', () => {
       expect(await store.ledger.claimCell(key, 0, 'bob')).toEqual({ kind: 'held' });
     });
 
-    it('take one request for the state of a group, the breakers and the pace of a cell', async () => {
+    it('take one request for the state of a group, the breakers and the lane of a cell', async () => {
       await using store = await openLedger(dynamo);
       await store.other.createGroup(aGroupHeader());
       await store.other.openBreaker(anOpenBreaker({ breakerKey: 'lab/gpt-9' }));

@@ -37,7 +37,7 @@ describe('the requests of a direct answer', () => {
     expect(sumOf(answerRequests)).toBe(7);
   });
 
-  it('are six within two seconds of another, which has read the group, its breakers and the pace', async () => {
+  it('are six within two seconds of another, which has read the group, its breakers and the lane', async () => {
     await using open = await openAnswerOnAws(dynamo, { ids });
     await open.answer(['q1']);
     open.countRequests();

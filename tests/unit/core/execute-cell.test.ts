@@ -69,7 +69,7 @@ describe('a cell', () => {
     expect(engine.governor.inUseCount).toBe(0);
   });
 
-  it('keeps its slot until the call is in the journal', async () => {
+  it('keeps its permit until the call is in the journal', async () => {
     const engine = new FakeEngine();
     const logs: (readonly string[])[] = [];
     engine.governor.onReturn = () => logs.push([...engine.ledger.log]);
@@ -425,7 +425,7 @@ describe('a transient error', () => {
     ]);
   });
 
-  it('gives its slot back while it waits', async () => {
+  it('gives its permit back while it waits', async () => {
     const inUse: number[] = [];
     const engine = new FakeEngine({ answer: inTurn(anError('model-timeout'), aModelResponse()) });
     engine.clock.onSleep = () => inUse.push(engine.governor.inUseCount);
@@ -1241,7 +1241,7 @@ async function asked(engine: FakeEngine): Promise<void> {
   expect(engine.models.requests.length).toBe(1);
 }
 
-describe('a wait for a slot', () => {
+describe('a wait for a permit', () => {
   it('ends with the answer that an earlier holder of the cell has committed meanwhile', async () => {
     const engine = new FakeEngine();
     engine.ledger.putCell(record({ state: 'released' }));
