@@ -25,6 +25,12 @@ describe('the reset of a limit', () => {
   it.each([
     ['Please try again in 18.642s.', 18_642],
     ['Please try again in 174ms.', 174],
+    ['Please try again in 250 milliseconds.', 250],
+    ['Please try again in 1 millisecond.', 1],
+    ['Please try again in 3 minutes.', 180_000],
+    ['Please try again in 3 mins.', 180_000],
+    ['Please try again in 4 secs.', 4_000],
+    ['Please try again in 2 days.', 172_800_000],
     ['Please try again in 7m12s.', 432_000],
     ['Please try again in 1h2m3s', 3_723_000],
     ['Please retry in 36.429760048s.', 36_430],
