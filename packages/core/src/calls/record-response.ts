@@ -40,14 +40,13 @@ export async function recordResponse(
   const { output, raw } = response;
   const config = findConfig(worker.benchmark, key.config);
   const fault = findFault(paid) ?? findNoVerdict(paid, config, worker);
-  const judged =
-    config?.grades === undefined
-      ? ({ purpose: 'answering' } as const)
-      : ({
-          purpose: config.probes === undefined ? 'grading' : 'probing',
-          grading: config.grading,
-        } as const);
-  const call: Call = { ...describeCall(paid, worker), ...judged, discarded: fault?.code ?? null };
+  // In the order of the schema: what is stored and read again keeps its bytes.
+  const call: Call = {
+    ...describeCall(paid, purposeOf(config), worker),
+    discarded: fault?.code ?? null,
+    ...(config?.grades !== undefined && { grading: config.grading }),
+    ...(paid.option.insteadOf.length > 0 && { insteadOf: [...paid.option.insteadOf] }),
+  };
   const facts = { schemaVersion: 1, kind: 'model-call', callId } as const;
   const entry = await commit({ ...facts, ...place, call, output, raw });
   await worker.budget?.settle({ cell: key, step: option.step, callId }, call.costUsd);
@@ -58,14 +57,16 @@ export async function recordResponse(
 
 /** Describes a call by its response, but for whether that answers the step. */
 function describeCall(
-  { option: { step, request, insteadOf }, response, startedAtMs, waitMs }: PaidResponse,
+  { option: { step, request }, response, startedAtMs, waitMs }: PaidResponse,
+  purpose: Call['purpose'],
   { benchmark, clock }: Pick<Worker, 'benchmark' | 'clock'>,
-): Omit<Call, 'discarded' | 'purpose'> {
+): Omit<Call, 'discarded'> {
   const price = benchmark.prices.get(modelRefOf(request));
   const serviceTier = response.usage.serviceTier ?? request.serviceTier ?? null;
   const usage = { ...response.usage, serviceTier };
   return {
     step,
+    purpose,
     lane: request.lane,
     endpoint: response.endpoint,
     model: request.model,
@@ -81,8 +82,12 @@ function describeCall(
     rawFinishReason: response.rawFinishReason,
     replayed: false,
     takenFrom: null,
-    ...(insteadOf.length > 0 && { insteadOf: [...insteadOf] }),
   };
+}
+
+function purposeOf(config: Config | undefined): Call['purpose'] {
+  if (config?.grades === undefined) return 'answering';
+  return config.probes === undefined ? 'grading' : 'probing';
 }
 
 /** Returns why a response does not answer its step; undefined if it does. */
