@@ -95,6 +95,7 @@ describe('a confidence', () => {
     fc.assert(
       fc.property(outside, fc.constantFrom(...writings), (number, write) => {
         expect(readRatio(write(number), 'ratio').confidence).toBeNull();
+        expect(readRatio(`${number * 100} %`, 'ratio').confidence).toBeNull();
       }),
     );
   });

@@ -22,10 +22,10 @@ export function readRatio(stated: unknown, scale: ConfidenceScale): StatedConfid
   const [, number, sign] = NUMBER.exec(text) ?? [];
   if (number === undefined)
     return unknown(REASONS.find(([words]) => words.test(text))?.[1] ?? 'unreadable');
-  const isPercent = sign !== undefined || scale === 'percent';
-  const ratio = isPercent ? Number(number) / 100 : Number(number);
+  const most = sign !== undefined || scale === 'percent' ? 100 : 1;
   // -0 is 0.
-  return ratio >= 0 && ratio <= 1 ? { confidence: ratio + 0 } : unknown('out-of-range');
+  const value = Number(number) + 0;
+  return value >= 0 && value <= most ? { confidence: value / most } : unknown('out-of-range');
 }
 
 /** What stands around a value: emphasis, quotation marks, braces, parentheses. */
