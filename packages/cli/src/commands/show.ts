@@ -11,6 +11,7 @@ import type {
 } from '@thrice/core';
 import {
   answeringConfigOf,
+  confidenceOf,
   gradeResult,
   gradingKindOf,
   inRecordedOrder,
@@ -224,9 +225,18 @@ function describeGrading(config: Config, question: Question, cell: CellRecord | 
     `target ${question.target === null ? '(none)' : question.target.join(' | ')}`,
     `answer ${result?.answer ?? '(none)'}`,
     `outcome ${outcome}${result?.reason ? ` (${result.reason})` : ''}, score ${showValue(result?.score)}`,
+    ...describeConfidence(config, result),
     ...(result?.metrics ? [`metrics ${describeMetrics(result.metrics)}`] : []),
     ...(result?.error ? [`error [${result.error.code}] ${result.error.message}`] : []),
   ].join('\n');
+}
+
+/** Nothing for a config that asks for none, and for a cell without an answer. */
+function describeConfidence(config: Config, result: CellResult | undefined): readonly string[] {
+  if (result === undefined) return [];
+  const { confidence, confidenceReason } = confidenceOf(config, result);
+  if (confidence !== null) return [`confidence ${confidence}`];
+  return confidenceReason === undefined ? [] : [`confidence (none: ${confidenceReason})`];
 }
 
 /** The scorer, and the one that it leaves the question to. */
