@@ -19,6 +19,8 @@ interface Mistake {
   readonly says: readonly string[];
 }
 
+const sureConfig =
+  '[[configs]]\nname = "a"\nmodel = "lab/a"\nscorer = "includes"\nconfidence = true\n';
 const secondModel = { seed: 1, models: { b: { accuracy: 1 } } };
 
 const mistakes: Readonly<Record<string, Mistake>> = {
@@ -56,6 +58,16 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     },
     says: [
       'FAIL lane lab, model a: [wrong-served-model] expected an answer of "a", received one of "cheaper"; request the model by the name it is served under',
+    ],
+  },
+  'a model that refuses structured output': {
+    server: {
+      behaviour: { seed: 1, models: { a: { accuracy: 1, refusesStructuredOutput: 'vllm' } } },
+    },
+    benchmark: { configs: [], more: sureConfig },
+    says: [
+      'FAIL lane lab, model a: [structured-output-refused] 400 The provided JSON schema',
+      'add the model to tagged_text of its lane, so that it is asked for the confidence in the text',
     ],
   },
   'a context window too small for the longest question': {
@@ -166,6 +178,38 @@ describe('thrice doctor', () => {
     expect(terminal.stdout).toContain(
       `expected prompts within the 2 tokens of "a" (${server.url})`,
     );
+  });
+
+  it('warns of a server that takes the schema of an output and ignores it', async () => {
+    await using server = await startHttpServer((response) => {
+      sendJson(response, aCompletion({ content: 'OK' }, { model: 'a' }));
+    });
+    const benchmark = { url: server.url, configs: [], more: sureConfig };
+    await using folder = await temporaryFolder(smallBenchmark(benchmark));
+    const terminal = fakeTerminal({ workingFolder: folder.path });
+
+    const exitCode = await runCommand(['doctor', 'benchmark.toml'], terminal);
+
+    expect(terminal.stdout).toMatch(
+      /^warn lane lab, model a: \[structured-output-refused\] expected JSON .*; add the model to tagged_text/m,
+    );
+    expect(exitCode).toBe(0);
+  });
+
+  it('asks in tags for a confidence where the spec says so', async () => {
+    await using simulator = await startSimulator({
+      behaviour: { seed: 1, models: { a: { accuracy: 1, refusesStructuredOutput: 'ollama' } } },
+    });
+    const benchmark = { configs: [], more: sureConfig, lane: 'tagged_text = ["a"]' };
+    await using folder = await temporaryFolder(
+      smallBenchmark({ url: simulator.url, ...benchmark }),
+    );
+    const terminal = fakeTerminal({ workingFolder: folder.path });
+
+    const exitCode = await runCommand(['doctor', 'benchmark.toml'], terminal);
+
+    expect(terminal.stdout).toContain('ok   lane lab, model a: answered by a');
+    expect(exitCode).toBe(0);
   });
 
   it('warns of another model where the benchmark allows it', async () => {

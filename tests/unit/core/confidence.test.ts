@@ -4,11 +4,16 @@ import {
   type Config,
   finalizeGroup,
   type ModelRequest,
+  parseSpec,
   type Question,
+  renderPrompt,
+  requestOf,
+  resolveBenchmark,
   type ScorerSpec,
   verifyGroup,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { fingerprintOf } from '../../../packages/core/src/calls/fingerprint.ts';
 import { readRows } from '../../../packages/core/src/results/read-rows.ts';
 import { gradeConfigOf } from '../../../packages/core/src/spec/resolve-judges.ts';
 import {
@@ -16,6 +21,7 @@ import {
   aCombination,
   aConfig,
   aGroupHeader,
+  aLane,
   anError,
   aPlannedConfig,
   aQuestion,
@@ -23,7 +29,7 @@ import {
 } from '../../support/builders.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
-import { sha256 } from '../../support/fake-source-reader.ts';
+import { createTestDigest, sha256 } from '../../support/fake-source-reader.ts';
 import { aJudgedBenchmark, isToJudge, says } from '../../support/judged-benchmark.ts';
 
 const asked = { confidence: 'structured', parser: 'asked' } as const;
@@ -62,8 +68,7 @@ class OneAnswer {
     return await this.read();
   }
 
-  async read(): Promise<CellRow> {
-    const [config] = this.engine.benchmark.configs;
+  async read(config = this.engine.benchmark.configs[0]): Promise<CellRow> {
     if (config === undefined) throw new Error('expected a config');
     for await (const row of readRows(this.header, 'demo-r1', config, this.engine)) return row;
     throw new Error('expected a row');
@@ -79,6 +84,17 @@ describe('a config that asks for a confidence', () => {
     expect(row).toMatchObject({ outcome: 'scored', score: 1, answer: '42', output: text });
     expect(row.confidence).toBe(0.85);
     expect(row).not.toHaveProperty('confidenceReason');
+  });
+
+  it('has the answer alone graded again by another scorer', async () => {
+    const one = OneAnswer.of('{"answer": "forty", "confidence": 0.85}');
+    await one.row(aQuestion({ target: ['forty-two'] }));
+    const [config] = one.engine.benchmark.configs;
+    const later = { ...aConfig(config), scorer: { kind: 'regex', pattern: '^.*$' }, grading: 2 };
+
+    const row = await one.read(later);
+
+    expect(row).toMatchObject({ outcome: 'scored', answer: 'forty', confidence: 0.85 });
   });
 
   it('says why an answer has none', async () => {
@@ -157,6 +173,83 @@ describe('a config that asks for a confidence', () => {
 
     expect(row.calls.map(({ step }) => step)).toEqual(['member-1', 'member-2']);
     expect(row).toMatchObject({ answer: '42', confidence: 0.6 });
+  });
+});
+
+describe('the form in which a model is asked for a confidence', () => {
+  function resolve(config: object, lane: object = {}, questions: unknown = 'q.jsonl'): Config {
+    const lanes = { lab: { base_url: 'http://127.0.0.1:1/v1', ...lane } };
+    const spec = parseSpec({ questions, lanes, configs: [{ name: 'x', ...config }] }, 'x.toml');
+    const [resolved] = resolveBenchmark(spec, 'x.toml').configs;
+    if (resolved === undefined) throw new Error('expected a config');
+    return resolved;
+  }
+
+  function formsOf({ roles }: Config): readonly unknown[] {
+    return roles.map(({ step, confidence }) => [step, confidence]);
+  }
+
+  const one = { model: 'lab/m' };
+  const confidence = true;
+
+  it('is a schema, but for the models that their lane lists', () => {
+    const router = { solver: 'router', models: ['lab/m', 'lab/n', 'openai/m'], confidence };
+
+    expect(formsOf(resolve({ ...router, fail_over: true }, { tagged_text: ['m'] }))).toEqual([
+      ['model-1', 'tagged'],
+      ['model-2', 'structured'],
+      ['model-3', 'structured'],
+    ]);
+  });
+
+  it('is that of every model that answers, and of no judge', () => {
+    const cascade = {
+      solver: 'cascade',
+      members: [one, one],
+      agreement: 'judge',
+      judge: one,
+      escalate: one,
+      confidence,
+    };
+
+    expect(formsOf(resolve(cascade))).toEqual([
+      ['member-1', 'structured'],
+      ['member-2', 'structured'],
+      ['judge', undefined],
+      ['escalation', 'structured'],
+    ]);
+  });
+
+  it('is none where the prompt asks itself', () => {
+    const config = resolve({ ...one, confidence, parser: 'sparkit' });
+
+    expect([config.parser, config.roles[0]?.confidence]).toEqual(['sparkit', undefined]);
+  });
+
+  it.each([
+    ['the prompt', {}, 'hle', undefined],
+    ['the prompt, and confidence = true', { confidence }, 'hle', undefined],
+    ['a prompt of its own', { system: 'Be brief.' }, undefined, undefined],
+    [
+      'a prompt of its own, and confidence = true',
+      { system: 's', confidence },
+      'asked',
+      'structured',
+    ],
+  ])('of dataset hle follows from %s', (_, parts, parser, form) => {
+    const config = resolve({ ...one, ...parts }, {}, { dataset: 'hle', path: 'x' });
+
+    expect([config.parser, config.roles[0]?.confidence]).toEqual([parser, form]);
+  });
+
+  it('changes the fingerprint of a request', () => {
+    const fingerprints = [undefined, 'structured', 'tagged'].map((form) => {
+      const config = aConfig({ confidence: form as Config['confidence'] });
+      const request = requestOf(config, renderPrompt(config, aQuestion()));
+      return fingerprintOf(request, aLane(), createTestDigest);
+    });
+
+    expect(new Set(fingerprints).size).toBe(3);
   });
 });
 
@@ -246,6 +339,7 @@ describe('the confidence that a judge finds in an answer', () => {
     expect(prompt).not.toContain('0.85');
     expect(prompt).not.toContain('Reply with a JSON object');
     expect(one.requests.find(isToJudge)?.outputSchema).toBeUndefined();
+    expect(one.engine.benchmark.gradeConfigs[0]?.confidence).toBeUndefined();
     expect(row).toMatchObject({ outcome: 'scored', confidence: 0.85 });
   });
 });

@@ -202,6 +202,25 @@ describe('an edit of a group', () => {
     },
   );
 
+  it('may ask for a confidence in another form where the first has been refused', async () => {
+    const confident = (lab: object) =>
+      aSpec(
+        { confidence: true },
+        { lanes: { lab: { base_url: 'http://127.0.0.1:1/v1', ...lab } } },
+      );
+    const refused = await Group.of(confident({}), () => anError('structured-output-refused'));
+    const answered = await Group.of(confident({}));
+    const tagged = confident({ tagged_text: ['m'] });
+
+    const edited = await refused.edit(tagged);
+    const refusal = await answered.edit(tagged).catch((error: ThriceError) => error.message);
+
+    expect(
+      loadGroup({ header: edited, state: 'active', isPlanned: true }).benchmark.configs,
+    ).toEqual([expect.objectContaining({ confidence: 'tagged', parser: 'asked' })]);
+    expect(refusal).toContain('configs.a.confidence: was ["structured"], is ["tagged"]');
+  });
+
   it('never moves a config to another lane, whose queue has none of its tasks', async () => {
     const group = await Group.of(aSpec(), () => {
       throw anError('invalid-request');

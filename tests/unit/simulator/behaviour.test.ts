@@ -53,6 +53,47 @@ function rightCount(answers: ReadonlyMap<string, string>): number {
   return capitals.filter(({ id, target }) => answers.get(id) === target).length;
 }
 
+describe('a simulated model that is asked for its confidence', () => {
+  const [capital] = capitals;
+  const schema = { type: 'json_schema', json_schema: { name: 'a', schema: {} } };
+  const tags = { role: 'system', content: 'End with <answer> and <confidence>.' };
+
+  async function askFor(extra: object, model: Partial<ModelBehaviour> = {}) {
+    const behaviour = behaviourOf({ accuracy: 1, ...model });
+    await using simulator = await startSimulator({ behaviour, questions: capitals });
+    const text = capital?.question ?? '';
+    const messages = [tags, { role: 'user', content: text }];
+    const response = await post(simulator, { text, extra: 'tags' in extra ? { messages } : extra });
+    return (await response.json()) as {
+      readonly choices?: readonly [{ readonly message: { readonly content: string } }];
+      readonly error?: { readonly message: string };
+    };
+  }
+
+  it('states its accuracy, in the form that is asked for', async () => {
+    const structured = await askFor({ response_format: schema });
+    const tagged = await askFor({ tags: true });
+
+    expect(JSON.parse(structured.choices?.[0].message.content ?? '')).toEqual({
+      answer: 'city 0',
+      confidence: 1,
+    });
+    expect(tagged.choices?.[0].message.content).toBe(
+      '<answer>city 0</answer>\n<confidence>1</confidence>',
+    );
+  });
+
+  it('refuses a schema in the words of a server, and nothing else', async () => {
+    const model = { refusesStructuredOutput: 'ollama' } as const;
+
+    const refused = await askFor({ response_format: schema }, model);
+    const plain = await askFor({ response_format: { type: 'text' } }, model);
+
+    expect(refused.error?.message).toBe('invalid JSON schema in format');
+    expect(plain.choices?.[0].message.content).toBe('city 0');
+  });
+});
+
 describe('simulated answers', () => {
   it('are the same in any order and after a restart', async () => {
     const behaviour = behaviourOf({ accuracy: 0.5 });
