@@ -1,11 +1,12 @@
 import { existsSync, rmSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import {
   type Benchmark,
   enqueueGroup,
   type GroupHeader,
+  groupKey,
   limits,
   type Solver,
   storePlan,
@@ -17,12 +18,14 @@ import { type Ending, LocalEngine, type WorkEvent, workGroup } from '@thrice/loc
 import { describe, expect, it } from 'vitest';
 import { solverRegistry } from '../../../packages/core/src/solvers/registry.ts';
 import type { SqliteTaskQueue } from '../../../packages/local/src/store/sqlite-task-queue.ts';
+import { SentCalls } from '../../../packages/local/src/work/sent-calls.ts';
 import { mapHttpError } from '../../../packages/models/src/vendors/map-http-error.ts';
 import { mapLimitText } from '../../../packages/models/src/vendors/map-limit-text.ts';
 import { twoStepSolver } from '../../fixtures/toy/two-step-solver.ts';
 import { additions, toJsonl } from '../../support/additions.ts';
 import {
   aBenchmark,
+  aCellKey,
   aCombination,
   aConfig,
   aLane,
@@ -224,6 +227,42 @@ describe('workGroup', () => {
     });
 
     expect(seen).toEqual([['complete', true]]);
+  });
+
+  it('ends as it does else where the list of calls that may be paid twice cannot be read', async () => {
+    const { ending } = await work({
+      benchmark: aBenchmark(),
+      answer: () => aModelResponse(),
+      beforeWork: async (engine, { group }) => {
+        await mkdir(join(engine.folder, groupKey(group, 'paid-twice.jsonl')), { recursive: true });
+      },
+    });
+
+    expect(ending.kind).toBe('complete');
+  });
+
+  it('counts its process as ended, whatever fails at the end', async () => {
+    let isEnded = false;
+    const worked = work({
+      benchmark: aBenchmark(),
+      answer: () => aModelResponse(),
+      beforeWork: async (engine, { group }) => {
+        const { folder, clock, ledger, workers } = engine;
+        const notes = new SentCalls({ folder, group, owner: 'killed', callCount: 1, clock });
+        notes.add({ cell: aCellKey(), step: 'answer', callId: 'c' });
+        ledger.isUnrecorded = () => {
+          throw anError('store-unusable');
+        };
+        const unregister = workers.unregister.bind(workers);
+        workers.unregister = async () => {
+          await unregister();
+          isEnded = true;
+        };
+      },
+    });
+
+    await expect(worked).rejects.toMatchObject({ code: 'store-unusable' });
+    expect(isEnded).toBe(true);
   });
 
   describe('on a group whose plan is edited', () => {

@@ -121,9 +121,7 @@ async function readDiscarded(
   { ledger }: Engine,
 ): Promise<readonly JournalEntry[]> {
   const entries: JournalEntry[] = [];
-  for await (const discarded of ledger.listDiscardedCalls(run, config)) {
-    if (discarded.id === id) entries.push(discarded.entry);
-  }
+  for await (const { entry } of ledger.listDiscardedCalls(run, config, [id])) entries.push(entry);
   return entries;
 }
 

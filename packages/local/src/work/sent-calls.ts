@@ -150,11 +150,15 @@ export class SentCalls implements CallNotes, Disposable {
   }
 }
 
-/** Reads the notes of all workers of a group that have left some. */
-export function readSentCalls(folder: string, group: string): readonly WorkerCalls[] {
+/** Reads the notes of those workers of a group that have left some and are asked for. */
+export function readSentCalls(
+  folder: string,
+  group: string,
+  isAskedFor: (owner: string) => boolean,
+): readonly WorkerCalls[] {
   const notes = notesFolder(folder, group);
   return namesIn(notes)
-    .filter((name) => !name.endsWith(UNFINISHED))
+    .filter((name) => !name.endsWith(UNFINISHED) && isAskedFor(name))
     .map((owner) => ({ owner, calls: readCalls(join(notes, owner)) }));
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { groupKey } from '@thrice/core';
 import type { LocalEngine } from '../local-engine.ts';
@@ -31,7 +31,7 @@ export function readUnrecorded(group: string, stores: Stores): readonly SentCall
 export function listUnrecorded(group: string, stores: Stores, ending?: string): UnrecordedCalls {
   const { folder } = stores;
   const file = join(folder, groupKey(group, 'paid-twice.jsonl'));
-  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const before = readText(file);
   const notes = readNotes(group, stores, ending);
   const calls = inOrder(notes);
   const text = calls.map((call) => `${JSON.stringify(call)}\n`).join('');
@@ -62,16 +62,15 @@ function readNotes(
   { folder, ledger, workers }: Stores,
   ending?: string,
 ): readonly NotesLeft[] {
-  return readSentCalls(folder, group)
-    .filter(({ owner }) => owner === ending || !workers.isAtWork(owner))
-    .map(({ owner, calls }) => {
-      const isGone = workers.isGone(owner);
-      const isOver = isGone || owner === ending;
-      const left = calls.filter(({ run, config, id, callId }) =>
-        ledger.isUnrecorded({ cell: { run, config, id }, callId, owner, isOver }),
-      );
-      return { owner, left, isGone, isShorter: left.length < calls.length };
-    });
+  const hasEnded = (owner: string) => owner === ending || !workers.isAtWork(owner);
+  return readSentCalls(folder, group, hasEnded).map(({ owner, calls }) => {
+    const isGone = workers.isGone(owner);
+    const isOver = isGone || owner === ending;
+    const left = calls.filter(({ run, config, id, callId }) =>
+      ledger.isUnrecorded({ cell: { run, config, id }, callId, owner, isOver }),
+    );
+    return { owner, left, isGone, isShorter: left.length < calls.length };
+  });
 }
 
 function sum(counts: readonly number[]): number {
@@ -82,6 +81,15 @@ function inOrder(notes: readonly NotesLeft[]): readonly SentCall[] {
   const calls = notes.flatMap(({ left }) => left);
   const placeOf = ({ sentAt, callId, id }: SentCall) => `${sentAt} ${callId} ${id}`;
   return calls.toSorted((a, b) => placeOf(a).localeCompare(placeOf(b)));
+}
+
+/** A list that is not there, or cannot be read, is written anew. */
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Returns false where the disk is full or the folder gone, which is no reason to end a run: the notes stay. */

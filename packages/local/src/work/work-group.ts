@@ -68,8 +68,11 @@ export async function workGroup(options: WorkGroupOptions): Promise<Ending> {
     await options.onEnd?.(ending);
     return ending;
   } finally {
-    reportUnrecorded(options, { ending: engine.workers.owner });
-    await unregister(options, heldWrites);
+    try {
+      reportUnrecorded(options, { ending: engine.workers.owner });
+    } finally {
+      await unregister(options, heldWrites);
+    }
   }
 }
 
