@@ -1,4 +1,4 @@
-import { type DispatchRequest, dispatchTasks, limits, workLeaseMs } from '@thrice/core';
+import { type DispatchRequest, dispatchTasks, limits } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aCellKey, aCellResult, anError, anOpenBreaker } from '../../support/builders.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
@@ -34,44 +34,12 @@ describe('a plan request', () => {
     expect(stage.requests.tasks).toEqual([]);
   });
 
-  it('requests the rest when time runs out; the last request marks the group planned', async () => {
-    const stage = new FakeStage();
-    const ids = Array.from({ length: 2 * limits.pageSize + 1 }, (_, at) => `q${at}`);
-    await stage.enter({ ids, isPlanned: false });
-    const marks: (boolean | undefined)[] = [];
-
-    await serve(stage, plan, () => true);
-    for (let no = 0; no < 2; no += 1) {
-      marks.push((await stage.ledger.readGroup('demo'))?.isPlanned);
-      const request = stage.requests.tasks.at(-1);
-      if (request !== undefined) await serve(stage, request, () => true);
-    }
-    marks.push((await stage.ledger.readGroup('demo'))?.isPlanned);
-
-    expect(marks).toEqual([false, false, true]);
-    expect(stage.requests.tasks).toEqual([
-      { ...plan, begunBy: 'message-1' },
-      { ...plan, begunBy: 'message-1' },
-    ]);
-    expect(stage.queue.sent.map(({ task }) => task.id)).toEqual(ids);
-  });
-
   it('does nothing if the group is already planned', async () => {
     const stage = new FakeStage();
     await stage.enter();
 
     expect(await serve(stage, plan)).toBe(0);
     expect(sent(stage)).toEqual([]);
-  });
-
-  it('does not mark the group planned if its tasks cannot be sent', async () => {
-    const stage = new FakeStage();
-    await stage.enter({ isPlanned: false });
-    stage.queue.failNextSend(anError('store-unavailable'));
-
-    await expect(serve(stage, plan)).rejects.toMatchObject({ code: 'store-unavailable' });
-
-    expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(false);
   });
 });
 
@@ -283,20 +251,6 @@ describe('the parts of a plan', () => {
     ];
 
     expect(counts).toEqual([0, 2 * limits.pageSize]);
-  });
-
-  it('say when they are stuck', async () => {
-    const { stage } = await manyPages(3);
-    const failureCounts: number[] = [];
-    const onStuck = (failureCount: number) => failureCounts.push(failureCount);
-
-    for (let no = 0; no < 5; no += 1) {
-      stage.queue.failNextSend(anError('store-unavailable'));
-      await dispatchTasks(plan, workPartOptions({ onStuck }), stage).catch(() => undefined);
-      stage.clock.advance(workLeaseMs(no));
-    }
-
-    expect(failureCounts).toEqual([3, 4]);
   });
 
   it('defer the cells of a breaker again that a request finds in work', async () => {

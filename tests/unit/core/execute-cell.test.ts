@@ -659,22 +659,6 @@ describe('an error of the lane', () => {
     expect(engine.ledger.log).toEqual([]);
   });
 
-  it('of one model leaves the others of the lane alone', async () => {
-    const configs = [aConfig(), aConfig({ name: 'other', model: 'n' })];
-    const engine = new FakeEngine({
-      benchmark: aBenchmark({ configs }),
-      answer: () => aModelResponse({ servedModel: null }),
-    });
-    engine.openBreakers.set('lab/m', anOpenBreaker({ breakerKey: 'lab/m' }));
-
-    const blocked = await engine.work(await engine.deliver());
-    const unblocked = await engine.work(await engine.deliver(aQuestion(), { config: 'other' }));
-
-    expect(blocked.kind).toBe('release');
-    expect(unblocked.kind).toBe('acknowledge');
-    expect(engine.models.requests.map(({ model }) => model)).toEqual(['n']);
-  });
-
   it('blocks a cell that was waiting for its permit when the breaker opened', async () => {
     const engine = new FakeEngine();
     engine.governor.onGrant = () => engine.openBreakers.set('lab', anOpenBreaker());
@@ -688,20 +672,6 @@ describe('an error of the lane', () => {
       attempts: 0,
       attemptLog: [],
     });
-  });
-
-  it('does not block a cell of another lane', async () => {
-    const lanes = new Map([aLane(), aLane({ name: 'spare' })].map((lane) => [lane.name, lane]));
-    const configs = [aConfig(), aConfig({ name: 'other', lane: 'spare' })];
-    const engine = new FakeEngine({
-      benchmark: aBenchmark({ lanes, configs }),
-      answer: ({ lane }) => (lane.name === 'lab' ? anError('quota-exhausted') : aModelResponse()),
-    });
-
-    const blocked = await engine.work(await engine.deliver());
-    const unblocked = await engine.work(await engine.deliver(aQuestion(), { config: 'other' }));
-
-    expect([blocked.kind, unblocked.kind]).toEqual(['release', 'acknowledge']);
   });
 });
 

@@ -352,25 +352,6 @@ describe('a group whose cells are completed while its results are written', () =
 
     expect(await stage.activeGroup()).toEqual(['demo']);
   });
-
-  it('stays active if a slow writer overwrites the results of a fast one', async () => {
-    const stage = new FakeStage();
-    await stage.enter({ ids: ['q1', 'q2'] });
-    await complete(stage, { id: 'q1' }, aCellResult());
-    let passCount = 0;
-    // The fast writer does all of its work while the slow one holds the rows it has read.
-    onPass(stage, async () => {
-      passCount += 1;
-      if (passCount !== 1) return;
-      await complete(stage, { id: 'q2' }, aCellResult());
-      await finalize(stage);
-    });
-
-    await finalize(stage);
-
-    expect(await outcomes(stage)).toEqual(['scored', 'scored']);
-    expect(exitCodeOf(stage)).toBe(0);
-  });
 });
 
 describe('the results of a large group', () => {

@@ -129,20 +129,6 @@ describe('a task that is answered', () => {
     expect(stage.requests.results.length).toBe(1);
   });
 
-  it.each([7_000, 0])(
-    'goes back where its cell has to wait %i ms, and nothing follows',
-    async (retryAfterMs) => {
-      const stage = new FakeStage(() => anError('model-rate-limited', { retryAfterMs }));
-      await stage.enter();
-
-      const settlement = await stage.answer(await stage.deliver());
-
-      expect(settlement).toMatchObject({ kind: 'resend', delayMs: retryAfterMs });
-      expect(await stage.deferred()).toEqual([]);
-      expect(stage.requests.results).toEqual([]);
-    },
-  );
-
   it('takes the earlier result of a rerun away where its group is cancelled, so that it is missing', async () => {
     const stage = new FakeStage();
     await stage.enter();
@@ -408,45 +394,6 @@ describe('a task of a blocked lane', () => {
 
     await stage.answer(await stage.deliver());
 
-    expect(await stage.deferred()).toEqual(['lab demo']);
-  });
-
-  it.each(['spare', 'spare/m', 'lab/n'])(
-    'is answered if only %s is blocked',
-    async (breakerKey) => {
-      const stage = new FakeStage();
-      await stage.enter();
-      await stage.ledger.openBreaker(anOpenBreaker({ breakerKey }));
-
-      await stage.answer(await stage.deliver());
-
-      expect(stage.cell()?.state).toBe('done');
-      expect(await stage.deferred()).toEqual([]);
-    },
-  );
-
-  it('is not let go where it cannot be deferred', async () => {
-    const stage = new FakeStage();
-    await stage.enter();
-    await stage.ledger.openBreaker(anOpenBreaker());
-    stage.activeGroups.failNext('defer', anError('store-unavailable'));
-
-    const answered = stage.answer(await stage.deliver());
-
-    await expect(answered).rejects.toMatchObject({ code: 'store-unavailable' });
-  });
-
-  it('has the result of an earlier generation taken away, so that it is among the missing', async () => {
-    const stage = new FakeStage(refused);
-    await stage.enter();
-    await stage.complete(['q1']);
-    await stage.ledger.openBreaker(anOpenBreaker());
-
-    const settlement = await stage.answer(await stage.deliver({ generation: 1 }));
-
-    expect(settlement).toEqual(done);
-    expect(stage.cell()).toMatchObject({ state: 'released', generation: 1, attempts: 0 });
-    expect(stage.cell()?.result).toBeUndefined();
     expect(await stage.deferred()).toEqual(['lab demo']);
   });
 
