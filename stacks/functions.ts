@@ -139,7 +139,7 @@ function createPlan({ storage, queues, link }: FunctionsInit): sst.aws.Function 
         'UpdateItem',
       ),
       ...allowBucketAccess(storage, {
-        read: ['questions', 'spill', 'checkpoints'],
+        read: ['questions', 'runs', 'spill', 'checkpoints'],
         write: ['checkpoints'],
       }),
       allowConsume([queues.plan]),
