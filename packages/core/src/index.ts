@@ -248,6 +248,7 @@ export {
   type Tally,
   type TallyChange,
   tallyChangeOf,
+  tallySchema,
 } from './domain/tally.ts';
 export {
   asUnreadable,

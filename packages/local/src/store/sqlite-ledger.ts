@@ -2,7 +2,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Attempt,
-  answeringConfigOf,
   asDuplicate,
   asUnreadable,
   attemptSchema,
@@ -36,13 +35,13 @@ import {
   submissionSchema,
   type Tally,
   ThriceError,
-  tallyChangeOf,
   type UnreadableGroup,
 } from '@thrice/core';
 import * as z from 'zod';
 import type { GroupCommit } from './group-commit.ts';
 import { checkStored, parseJson, readStored } from './read-stored.ts';
 import { prepareStatements, type Statements, type StoreInit } from './sqlite-store.ts';
+import { SqliteTallies } from './sqlite-tallies.ts';
 import type { WorkerRegistry } from './worker-registry.ts';
 
 const groupRowSchema = z.object({
@@ -79,21 +78,6 @@ const shallowResultSchema = z.looseObject({
     }),
   ),
 });
-const tallyRowSchema = z.object({
-  run: z.string(),
-  config: z.string(),
-  scored: z.number(),
-  unparsed: z.number(),
-  ungraded: z.number(),
-  failed: z.number(),
-  correct: z.number(),
-  cost_usd: z.number(),
-  retries: z.number(),
-  waste_usd: z.number(),
-  overhead_usd: z.number(),
-  unpriced_calls: z.number(),
-  to_grade: z.number(),
-});
 
 /**
  * The ledger in a SQLite file that several processes share.
@@ -107,12 +91,14 @@ export class SqliteLedger implements Ledger {
   readonly #commit: GroupCommit;
   readonly #clock: Clock;
   readonly #workers: WorkerRegistry;
+  readonly #tallies: SqliteTallies;
   readonly #sql: Statements<keyof typeof STATEMENTS>;
 
   constructor(database: DatabaseSync, { commit, clock, workers }: StoreInit) {
     this.#commit = commit;
     this.#clock = clock;
     this.#workers = workers;
+    this.#tallies = new SqliteTallies(database);
     this.#sql = prepareStatements(database, STATEMENTS);
   }
 
@@ -196,7 +182,7 @@ export class SqliteLedger implements Ledger {
       return { kind: 'done' };
     }
     this.#sql.reopenCell.run(owner, leaseUntil, generation, key.run, key.config, key.id);
-    this.#addToTally(key, result, -1);
+    this.#tallies.count(key, result, -1);
     const reopened = { ...parseCell(key, row), state: 'claimed', generation, attempts: 0 } as const;
     return { kind: 'claimed', cell: { ...reopened, result: undefined }, isFirst: false };
   }
@@ -256,7 +242,11 @@ export class SqliteLedger implements Ledger {
   }
 
   #insertDiscarded(key: CellKey, entry: JournalEntry, text: string): void {
-    if (this.#insertCall(key, entry, entry.callId, text)) this.#addCost(key, entry.call.costUsd);
+    if (!this.#insertCall(key, entry, entry.callId, text)) return;
+    const { costUsd } = entry.call;
+    const known = costUsd ?? 0;
+    const unpricedCalls = costUsd === null ? 1 : 0;
+    this.#tallies.add(key, { costUsd: known, wasteUsd: known, unpricedCalls });
   }
 
   /** Returns false if the call is there already. */
@@ -347,7 +337,7 @@ export class SqliteLedger implements Ledger {
         owner,
       );
       if (changes === 0) return { kind: 'refused' };
-      this.#addToTally(key, result, 1);
+      this.#tallies.count(key, result, 1);
       // Nothing on one machine asks for it, and reading it would cost each cell a query.
       return { kind: 'completed', tally: undefined };
     });
@@ -357,33 +347,6 @@ export class SqliteLedger implements Ledger {
     const row = this.#sql.selectCell.get(key.run, key.config, key.id);
     const all = [...parseAttemptLog(row?.['attempt_log']), ...attemptLog];
     return all.length === 0 ? null : JSON.stringify(all.slice(-limits.attemptLogLength));
-  }
-
-  #addToTally(key: CellKey, result: CellResult, sign: 1 | -1): void {
-    const change = tallyChangeOf(key, result);
-    this.#sql.addToTally.run(
-      key.run,
-      answeringConfigOf(key.config),
-      sign * change.scored,
-      sign * change.unparsed,
-      sign * change.ungraded,
-      sign * change.failed,
-      sign * change.correct,
-      sign * change.costUsd,
-      sign * change.retries,
-      0,
-      sign * change.overheadUsd,
-      sign * change.unpricedCalls,
-      sign * change.toGrade,
-    );
-  }
-
-  /** Adds the cost of a discarded call to the tally. */
-  #addCost({ run, config }: CellKey, costUsd: number | null): void {
-    const known = costUsd ?? 0;
-    const unpriced = costUsd === null ? 1 : 0;
-    const answering = answeringConfigOf(config);
-    this.#sql.addToTally.run(run, answering, 0, 0, 0, 0, 0, known, 0, known, 0, unpriced, 0);
   }
 
   async readCells(
@@ -425,23 +388,11 @@ export class SqliteLedger implements Ledger {
   }
 
   async readTallies(run: string): Promise<readonly Tally[]> {
-    return this.#sql.selectTallies.all(run).map(parseTally);
+    return this.#tallies.read(run);
   }
 
   async replaceTally(existing: Tally | undefined, tally: Tally): Promise<boolean> {
-    const { run, config } = tally;
-    return await this.#commit.write(() => {
-      const tallies = this.#sql.selectTallies.all(run).map(parseTally);
-      const stored = tallies.find((entry) => entry.config === config);
-      if (isDeepStrictEqual(stored, tally)) return true;
-      if (!isDeepStrictEqual(stored, existing)) return false;
-      const { counts, correct, costUsd, retries, wasteUsd, overheadUsd } = tally;
-      const { scored, unparsed, ungraded, failed } = counts;
-      const numbers = [scored, unparsed, ungraded, failed, correct, costUsd, retries, wasteUsd];
-      const { unpricedCalls, toGrade } = tally;
-      this.#sql.replaceTally.run(run, config, ...numbers, overheadUsd, unpricedCalls, toGrade);
-      return true;
-    });
+    return await this.#commit.write(() => this.#tallies.replace(existing, tally));
   }
 
   async openBreaker(breaker: OpenBreaker): Promise<void> {
@@ -519,16 +470,6 @@ const STATEMENTS = {
       AND submission ->> '$.callId' = call.call_id AND submission ->> '$.state' = 'accepted')
     AND NOT EXISTS (SELECT 1 FROM cells WHERE run = call.run AND config = call.config AND id = call.id
       AND state = 'claimed' AND owner = call.holder)`,
-  addToTally: `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-    scored = scored + excluded.scored, unparsed = unparsed + excluded.unparsed,
-    ungraded = ungraded + excluded.ungraded, failed = failed + excluded.failed,
-    correct = correct + excluded.correct, cost_usd = cost_usd + excluded.cost_usd,
-    retries = retries + excluded.retries, waste_usd = waste_usd + excluded.waste_usd,
-    overhead_usd = overhead_usd + excluded.overhead_usd,
-    unpriced_calls = unpriced_calls + excluded.unpriced_calls,
-    to_grade = to_grade + excluded.to_grade`,
-  replaceTally: 'INSERT OR REPLACE INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  selectTallies: 'SELECT * FROM tallies WHERE run = ?',
   upsertBreaker: `INSERT INTO open_breakers VALUES (?, ?)
     ON CONFLICT DO UPDATE SET breaker = excluded.breaker`,
   deleteBreaker: 'DELETE FROM open_breakers WHERE breaker_key = ?',
@@ -546,18 +487,6 @@ function parseDiscarded(row: Readonly<Record<string, unknown>>): DiscardedCall {
 
 function parseSubmission(row: Readonly<Record<string, unknown>>): Submission {
   return readStored(submissionSchema, row['submission'], 'a submitted call');
-}
-
-function parseTally(row: unknown): Tally {
-  const { scored, unparsed, ungraded, failed, ...rest } = checkStored(
-    tallyRowSchema,
-    row,
-    'the tally of a config',
-  );
-  const { cost_usd: costUsd, waste_usd: wasteUsd, overhead_usd: overheadUsd, ...others } = rest;
-  const { unpriced_calls: unpricedCalls, to_grade: toGrade, ...named } = others;
-  const counts = { scored, unparsed, ungraded, failed };
-  return { ...named, counts, toGrade, costUsd, wasteUsd, overheadUsd, unpricedCalls };
 }
 
 function parseGroup(row: unknown): GroupRecord {
