@@ -21,15 +21,13 @@ import {
   type CreateDigest,
   type DeadLetterQueue,
   type GroupRequests,
-  LaneGovernor,
-  LaneHealth,
   type Ledger,
-  limits,
+  openTaskMemory,
   type PatternMatcher,
   type Random,
-  RecentGroups,
   type ResendNotes,
   type ResponseCache,
+  type TaskMemory,
 } from '@thrice/core';
 import { ThreadPatternMatcher } from '@thrice/patterns';
 import { createNodeDigest } from './node-digest.ts';
@@ -40,7 +38,7 @@ import { openClients } from './open-clients.ts';
  *
  * They hold clients and what was last read of lanes and groups, but no state of a cell.
  */
-export interface Composition {
+export interface Composition extends TaskMemory {
   readonly stage: Stage;
   readonly clock: Clock;
   /** Spreads the waits of workers that failed at the same time. */
@@ -58,12 +56,6 @@ export interface Composition {
   readonly resendNotes: ResendNotes;
   readonly deadLetterQueue: DeadLetterQueue;
   readonly patterns: PatternMatcher;
-  /** What the calls of this execution environment have shown, over its invocations. */
-  readonly laneHealth: LaneHealth;
-  /** What this execution environment knows of the groups, over its invocations. */
-  readonly recentGroups: RecentGroups;
-  /** Grants the calls of rate-limited lanes together with all other workers. */
-  readonly governor: LaneGovernor;
 }
 
 let composition: Composition | undefined;
@@ -77,8 +69,6 @@ export function compose(): Composition {
 function createComposition(): Composition {
   const { stage, clock, random, sqs, blobs, table, openQueues } = openClients();
   const states = new DynamoLaneStates(table);
-  const longestWaitMs = limits.laneWaitMs;
-  const governor = new LaneGovernor({ states, clock, random, longestWaitMs });
   return {
     stage,
     clock,
@@ -98,8 +88,6 @@ function createComposition(): Composition {
     }),
     deadLetterQueue: new SqsDeadLetterQueue({ client: sqs, queueUrl: stage.deadLetterQueueUrl }),
     patterns: new ThreadPatternMatcher(clock),
-    laneHealth: new LaneHealth({ clock, random }),
-    recentGroups: new RecentGroups({ clock, governor }),
-    governor,
+    ...openTaskMemory({ states, clock, random }),
   };
 }

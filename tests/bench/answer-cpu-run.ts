@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoLaneStates, DynamoLedger, S3BlobStore, SqsTaskQueue } from '@thrice/aws';
-import { type Delivery, LaneGovernor, LaneHealth, limits, RecentGroups } from '@thrice/core';
+import { type Delivery, openTaskMemory, RecentGroups } from '@thrice/core';
 import { systemClock as clock } from '@thrice/local';
 import { openModelClients, openTransport } from '@thrice/models';
 import * as z from 'zod';
@@ -33,8 +33,7 @@ const blobs = new S3BlobStore({ client: s3, bucket });
 const client = new DynamoDBClient({ ...config, endpoint: endpoints.dynamodb });
 const ledger = new DynamoLedger({ client, tableName, clock, random, blobs });
 const states = new DynamoLaneStates({ client, tableName, clock, random });
-const longestWaitMs = limits.laneWaitMs;
-const governor = new LaneGovernor({ states, clock, random, longestWaitMs });
+const memory = openTaskMemory({ states, clock, random });
 const queueUrls = new Map([['lab', queueUrl]]);
 const onPoison = () => undefined;
 const sqs = new SQSClient({ ...config, endpoint: endpoints.sqs });
@@ -54,9 +53,8 @@ const composition = {
   ledger,
   blobs,
   queue,
-  governor,
-  laneHealth: new LaneHealth({ clock, random }),
-  recentGroups: new RecentGroups({ clock: passing, governor }),
+  ...memory,
+  recentGroups: new RecentGroups({ ...memory, clock: passing }),
 };
 const handler = createAnswerHandler({
   compose: () => composition,

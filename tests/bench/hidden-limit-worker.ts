@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoLaneStates } from '@thrice/aws';
-import { type CallEnd, LaneGovernor, limits } from '@thrice/core';
+import { type CallEnd, type LaneGovernor, openTaskMemory } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 import { UNKNOWN_USAGE } from '../../packages/core/src/domain/call.ts';
 import { questionText } from './bench-support.ts';
@@ -24,13 +24,11 @@ const { dynamoUrl, tableName, url, group, workerCount } = JSON.parse(
 const credentials = { accessKeyId: 'LOCAL', secretAccessKey: 'LOCAL' };
 const client = new DynamoDBClient({ region: 'us-east-1', endpoint: dynamoUrl, credentials });
 const table = { client, tableName, clock: systemClock, random: Math.random };
-const longestWaitMs = limits.laneWaitMs;
 
 /** An execution environment: a governor of its own, which calls until the process is killed. */
 async function work(index: number): Promise<void> {
-  const { clock, random } = table;
   const states = new DynamoLaneStates(table);
-  const governor = new LaneGovernor({ states, clock, random, longestWaitMs });
+  const { governor } = openTaskMemory({ ...table, states });
   for (let no = 0; ; no += 1) {
     // A store that is gone for a moment is no reason to end: a function would be invoked again.
     await answer(governor, `${process.pid}-${index}-${no}`).catch(async () => {

@@ -5,14 +5,7 @@ import {
   S3BlobStore,
   SqsTaskQueue,
 } from '@thrice/aws';
-import {
-  type CellTask,
-  LaneGovernor,
-  limits,
-  loadGroup,
-  openBudget,
-  RecentGroups,
-} from '@thrice/core';
+import { type CellTask, loadGroup, openBudget, openTaskMemory } from '@thrice/core';
 import { createAnswerHandler } from '../../functions/shared/answer-handler.ts';
 import type { BatchResponse } from '../../functions/shared/sqs-event.ts';
 import { type DynamoEmulator, openBucket, openQueues } from './aws-emulators.ts';
@@ -78,14 +71,8 @@ export async function openAnswerOnAws(
     }
     return counts;
   };
-  const governor = new LaneGovernor({
-    states: new DynamoLaneStates({ ...table, clock, random }),
-    clock,
-    random,
-    longestWaitMs: limits.laneWaitMs,
-  });
-  const recentGroups = new RecentGroups({ clock, governor });
-  const stores = { ledger, budgets, blobs, queue, governor, recentGroups };
+  const states = new DynamoLaneStates({ ...table, clock, random });
+  const stores = { ledger, budgets, blobs, queue, ...openTaskMemory({ states, clock, random }) };
   const compose = () => ({ ...lambda.compose(), ...stores });
   const handler = createAnswerHandler({ compose, openModels: lambda.openModels });
   const running = owned.move();

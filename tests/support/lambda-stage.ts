@@ -1,10 +1,9 @@
 import {
   type CellTask,
   type Delivery,
-  LaneGovernor,
-  limits,
   type ModelClient,
-  RecentGroups,
+  openTaskMemory,
+  type TaskMemory,
   type Webhook,
 } from '@thrice/core';
 import type { ModelClients } from '@thrice/models';
@@ -30,9 +29,8 @@ const ARN_PREFIX = 'arn:aws:sqs:eu-central-1:123456789012';
 export class LambdaStage {
   readonly stage: FakeStage;
   readonly clock = new FakeClock();
-  /** Those of the only execution environment. */
-  readonly governor: LaneGovernor;
-  readonly recentGroups: RecentGroups;
+  /** That of the only execution environment. */
+  readonly memory: TaskMemory;
   /** Messages that were released, by any of the queues. */
   readonly released: { readonly lane: string; readonly delayMs: number }[] = [];
   /** Tasks that were sent with a delay. */
@@ -62,18 +60,16 @@ export class LambdaStage {
 
   constructor(answer?: FakeAnswer) {
     this.stage = new FakeStage(answer);
-    this.governor = this.openGovernor();
-    this.recentGroups = new RecentGroups({ clock: this.clock, governor: this.governor });
+    this.memory = this.openMemory();
   }
 
-  /** Opens the governor of another execution environment. */
-  openGovernor(): LaneGovernor {
+  /** Opens the memory of another execution environment. */
+  openMemory(): TaskMemory {
     this.#environmentCount += 1;
-    return new LaneGovernor({
+    return openTaskMemory({
       states: this.stage.ledger.laneStates,
       clock: this.clock,
       random: seededDraw(this.#environmentCount),
-      longestWaitMs: limits.laneWaitMs,
     });
   }
 
@@ -121,9 +117,7 @@ export class LambdaStage {
       createDigest: this.stage.createDigest,
       blobs,
       patterns: inProcessPatterns,
-      laneHealth: this.stage.laneHealth,
-      recentGroups: this.recentGroups,
-      governor: this.governor,
+      ...this.memory,
       activeGroups,
       workLeases: this.#workLeases,
       requests,

@@ -1,4 +1,4 @@
-import { type CellTask, type OpenBreaker, RecentGroups } from '@thrice/core';
+import type { CellTask, OpenBreaker } from '@thrice/core';
 import { createAnswerHandler } from '../../functions/shared/answer-handler.ts';
 import { aModelResponse, anError } from './builders.ts';
 import type { FakeClock } from './fake-clock.ts';
@@ -75,10 +75,9 @@ export async function simulateLane({
     return index === -1 ? undefined : visible.splice(index, 1)[0]?.task;
   };
   const work = async () => {
-    const governor = lambda.openGovernor();
-    const recentGroups = new RecentGroups({ clock, governor });
+    const memory = lambda.openMemory();
     const handler = createAnswerHandler({
-      compose: () => ({ ...lambda.compose(), governor, recentGroups }),
+      compose: () => ({ ...lambda.compose(), ...memory }),
       openModels: lambda.openModels,
     });
     const isOver = () => clock.monotonicMs() - startMs >= endsAfterMs;

@@ -48,6 +48,7 @@ export { backoffMs } from './cells/backoff.ts';
 export { executeCell } from './cells/execute-cell.ts';
 export { describeError } from './cells/failed-result.ts';
 export { Heartbeat } from './cells/heartbeat.ts';
+export { openTaskMemory, type TaskMemory } from './cells/open-task-memory.ts';
 export type { TaskSettlement, TaskWorker } from './cells/process-task.ts';
 export { readStoredQuestions } from './cells/read-question.ts';
 export { RecentGroups } from './cells/recent-groups.ts';

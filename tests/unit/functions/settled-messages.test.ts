@@ -295,7 +295,7 @@ describe('what becomes of the message of a task, when', () => {
 
     expect(await settled(lambda, response)).toEqual(completely(fate));
     expect(lambda.clock.sleeperCount).toBe(0);
-    expect(lambda.governor.inUseCount).toBe(0);
+    expect(lambda.memory.governor.inUseCount).toBe(0);
   });
 });
 

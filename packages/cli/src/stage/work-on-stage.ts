@@ -3,10 +3,7 @@ import {
   answerTask,
   type Delivery,
   findConfig,
-  LaneGovernor,
-  LaneHealth,
-  limits,
-  RecentGroups,
+  openTaskMemory,
   type TaskSettlement,
   ThriceError,
 } from '@thrice/core';
@@ -80,14 +77,10 @@ function openHost({
 }): (delivery: Delivery) => Promise<TaskSettlement> {
   const { clock, ledger, laneStates: states } = engine;
   const random = Math.random;
-  const longestWaitMs = limits.laneWaitMs;
-  const governor = new LaneGovernor({ states, clock, random, longestWaitMs });
-  const recentGroups = new RecentGroups({ clock, governor });
+  const memory = openTaskMemory({ states, clock, random });
   const host = {
     ...engine,
-    governor,
-    recentGroups,
-    laneHealth: new LaneHealth({ clock, random }),
+    ...memory,
     clientFor: models.clientFor,
     createDigest: createNodeDigest,
     random,
@@ -98,7 +91,7 @@ function openHost({
     observe: progress.observe,
   };
   return async (delivery) => {
-    const group = await recentGroups.read(delivery.task, ledger);
+    const group = await memory.recentGroups.read(delivery.task, ledger);
     const config = group && findConfig(group.benchmark, delivery.task.config);
     const missing =
       group !== undefined && config !== undefined
