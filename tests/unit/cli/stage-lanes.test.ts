@@ -52,16 +52,18 @@ describe('the lanes of a group in a stage', () => {
     );
   });
 
-  it('must allow as many calls in flight as their functions make', () => {
-    refuseUnfitLanes(lanesOf(aLane({ name: 'openai', maxConcurrency: 20 })), stage);
+  it.each([
+    [undefined, ''],
+    ['demo', ': thrice resume demo --spec FILE --stage dev'],
+  ])('must allow as many calls in flight as their functions make: %s', (stored, command) => {
+    refuseUnfitLanes(lanesOf(aLane({ name: 'openai', maxConcurrency: 20 })), stage, stored);
 
     expect(() =>
-      refuseUnfitLanes(lanesOf(aLane({ name: 'openai', maxConcurrency: 19 })), stage),
+      refuseUnfitLanes(lanesOf(aLane({ name: 'openai', maxConcurrency: 19 })), stage, stored),
     ).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
-        message:
-          'lane "openai": expected a max_concurrency of at least 20, which is what the functions of stage dev have in flight, received 19; lower maximumConcurrency of the lane in stacks/lanes.ts and deploy, or leave max_concurrency out',
+        message: `lane "openai": expected a max_concurrency of at least 20, which is what the functions of stage dev have in flight, received 19; lower maximumConcurrency of the lane in stacks/lanes.ts and deploy, or leave max_concurrency out${command}`,
       }),
     );
   });

@@ -20,6 +20,8 @@ type NextStep =
 interface Remedy {
   readonly action: string;
   readonly next: NextStep;
+  /** The error's own text says what to do. @default false */
+  readonly isSaid?: boolean;
 }
 
 /** Where a suggested command finds the group. */
@@ -65,10 +67,12 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
   'wrong-served-model': {
     action: 'if it is the same model, set served_model = "warn" or "allow"',
     next: 'with-edited-spec',
+    isSaid: true,
   },
   'structured-output-refused': {
     action: 'add the model to tagged_text of its lane',
     next: 'with-edited-spec',
+    isSaid: true,
   },
   'no-target': { action: 'give the question a target', next: 'new-group' },
   'scorer-timeout': { action: 'simplify the pattern', next: 'rescore' },
@@ -110,9 +114,8 @@ export function findRemedy(
 
 /** Says what to do before work continues that an error has paused; undefined if the error's own text has to do. */
 export function findActionBeforeResume(code: ErrorCode): string | undefined {
-  const remedy = remedies[code];
-  const isSaid = code === 'wrong-served-model' || code === 'structured-output-refused';
-  return isSaid || remedy?.next === 'new-group' ? undefined : remedy?.action;
+  const { action, next, isSaid = false } = remedies[code] ?? {};
+  return isSaid || next === 'new-group' ? undefined : action;
 }
 
 function nextCommand(next: NextStep, { group, spec, flag }: GroupPlace): string | undefined {

@@ -45,7 +45,7 @@ export async function rerunOnStage(
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
   const configs = choose(graded.configs);
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
-  refuseUnfitLanes(benchmark, engine.stage);
+  refuseUnfitLanes(benchmark, engine.stage, header.group);
   refuseCancelled(group, engine);
   await openStageBudget(group, engine);
   using signals = listenForStop();

@@ -152,7 +152,7 @@ export async function resumeOnStage(
   const { header, benchmark, isPlanned, state } = group;
   const { group: name } = header;
   const { ledger, activeGroups, requests, workLeases } = engine;
-  refuseUnfitLanes(benchmark, engine.stage);
+  refuseUnfitLanes(benchmark, engine.stage, name);
   await openStageBudget(group, engine);
   await activeGroups.add(name);
   // A worker that has sent tasks since before the group was cancelled would hold the work, and not send those again

@@ -26,10 +26,13 @@ export function refuseUnknownLanes(lanes: readonly string[], stage: Stage): void
  * Refuses lanes that work only locally: the bundled simulator, calls that may outlast a function, fewer calls in flight
  * than the functions of the lane make, and keys that the stage does not have or does not send there.
  *
+ * @param stored - The group whose lanes they are, if it is stored: a changed spec has to be taken into it.
  * @throws {ThriceError} `invalid-argument` for the first such lane.
  */
-export function refuseUnfitLanes(benchmark: Benchmark, stage: Stage): void {
+export function refuseUnfitLanes(benchmark: Benchmark, stage: Stage, stored?: string): void {
   const roles = cellConfigsOf(benchmark).flatMap((config) => config.roles);
+  const command =
+    stored === undefined ? '' : `: thrice resume ${stored} --spec FILE --stage ${stage.stage}`;
   for (const lane of benchmark.lanes.values()) {
     const { name, endpoints, timeoutMs, maxConcurrency } = lane;
     const message = describeWithheldKey(lane, stage.laneKeys);
@@ -38,7 +41,7 @@ export function refuseUnfitLanes(benchmark: Benchmark, stage: Stage): void {
     if (maxConcurrency !== undefined && maxConcurrency < inFlight) {
       throw new ThriceError({
         code: 'invalid-argument',
-        message: `lane "${name}": expected a max_concurrency of at least ${inFlight}, which is what the functions of stage ${stage.stage} have in flight, received ${maxConcurrency}; lower maximumConcurrency of the lane in stacks/lanes.ts and deploy, or leave max_concurrency out`,
+        message: `lane "${name}": expected a max_concurrency of at least ${inFlight}, which is what the functions of stage ${stage.stage} have in flight, received ${maxConcurrency}; lower maximumConcurrency of the lane in stacks/lanes.ts and deploy, or leave max_concurrency out${command}`,
       });
     }
     if (endpoints.length === 0) {
