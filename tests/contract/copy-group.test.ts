@@ -14,8 +14,7 @@ import {
   verifyGroup,
 } from '@thrice/core';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
+import { describe, expect, it } from 'vitest';
 import {
   aCellResult,
   aFailedResult,
@@ -34,17 +33,12 @@ import { FakeTaskQueue } from '../support/fake-task-queue.ts';
 import { inProcessPatterns } from '../support/in-process-patterns.ts';
 import { openLocalStores } from '../support/local-stores.ts';
 import { type AnswerRequest, connectionReset } from '../support/sdk-faults.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 
 /** Too large for a DynamoDB item. */
 const hugeText = 'é'.repeat(250_000);
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 /** The stores of an engine and its clock. */
 interface EngineStores extends Stores, AsyncDisposable {

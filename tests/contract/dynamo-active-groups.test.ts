@@ -1,16 +1,9 @@
 import { DynamoActiveGroups } from '@thrice/aws';
-import { afterAll, beforeAll } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeActiveGroupsContract } from './active-groups-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 describeActiveGroupsContract('DynamoDB, emulated', async () => {
   const table = await dynamo.openTable();

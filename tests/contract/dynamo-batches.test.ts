@@ -1,17 +1,10 @@
 import { DynamoBatches } from '@thrice/aws';
-import { afterAll, beforeAll } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeBatchesContract } from './batches-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 describeBatchesContract('DynamoDB, emulated', async () => {
   const table = await dynamo.openTable();

@@ -1,20 +1,14 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { DynamoBudgets, DynamoLedger } from '@thrice/aws';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { budgetKey } from '../../packages/aws/src/dynamo/budget-items.ts';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { aCellKey } from '../support/builders.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeBudgetsContract } from './budgets-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 describeBudgetsContract('DynamoDB, emulated', async (clock) => {
   const { client, otherClient, tableName, ...table } = await dynamo.openTable();

@@ -1,15 +1,10 @@
 import { DynamoLaneStates, DynamoLedger } from '@thrice/aws';
-import { afterAll, beforeAll } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeCallConditionsContract } from './call-conditions-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(() => dynamo[Symbol.asyncDispose]());
+const dynamo = useDynamo();
 
 describeCallConditionsContract('DynamoDB, emulated', async () => {
   const { client, otherClient, tableName, ...table } = await dynamo.openTable();

@@ -1,16 +1,9 @@
 import { DynamoLedger } from '@thrice/aws';
-import { afterAll, beforeAll } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeLedgerContract } from './ledger-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 describeLedgerContract(
   'DynamoDB, emulated',

@@ -1,6 +1,5 @@
 import { DynamoActiveGroups } from '@thrice/aws';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
+import { describe, expect, it } from 'vitest';
 import {
   aCellKey,
   aCellResult,
@@ -11,12 +10,9 @@ import {
 import { openLedger } from '../support/dynamo-ledgers.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { interceptRequests, type SentRequest } from '../support/sdk-faults.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(() => dynamo[Symbol.asyncDispose]());
+const dynamo = useDynamo();
 
 /** The reads among requests: for each operation, whether all of its requests were consistent. */
 function consistencyOf(sent: readonly SentRequest[]) {

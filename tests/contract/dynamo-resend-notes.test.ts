@@ -1,16 +1,9 @@
 import { DynamoResendNotes } from '@thrice/aws';
-import { afterAll, beforeAll } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeResendNotesContract } from './resend-notes-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 describeResendNotesContract('DynamoDB, emulated', async () => {
   const table = await dynamo.openTable();

@@ -1,15 +1,8 @@
 import { DynamoWorkLeases } from '@thrice/aws';
-import { afterAll, beforeAll } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeWorkLeasesContract } from './work-leases-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 describeWorkLeasesContract('DynamoDB, emulated', async (clock) => {
   const table = await dynamo.openTable();

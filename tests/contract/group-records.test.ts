@@ -8,23 +8,17 @@ import {
   DynamoResponseCache,
   DynamoWorkLeases,
 } from '@thrice/aws';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SqliteGroupRecords } from '../../packages/local/src/store/sqlite-group-records.ts';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { aCellKey, aGroupHeader, aNotification } from '../support/builders.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
 import { openLocalStores } from '../support/local-stores.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeGroupRecordsContract } from './group-records-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 describeGroupRecordsContract('in memory', (clock) => {
   const ledger = new FakeLedger(clock);

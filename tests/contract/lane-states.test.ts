@@ -1,22 +1,15 @@
 import { DatabaseSync } from 'node:sqlite';
 import { DynamoLaneStates } from '@thrice/aws';
 import { LocalEngine } from '@thrice/local';
-import { afterAll, beforeAll } from 'vitest';
 import { laneStateKey } from '../../packages/aws/src/dynamo/dynamo-items.ts';
 import { DynamoTable } from '../../packages/aws/src/dynamo/dynamo-table.ts';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { MemoryLaneStates } from '../support/memory-lane-states.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeLaneStatesContract } from './lane-states-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 describeLaneStatesContract('SQLite on file, two connections', async () => {
   const folder = await temporaryFolder();

@@ -1,19 +1,12 @@
 import { DynamoLedger, DynamoResponseCache } from '@thrice/aws';
-import { afterAll, beforeAll } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../support/aws-emulators.ts';
 import { FakeBlobStore } from '../support/fake-blob-store.ts';
 import { FakeLedger } from '../support/fake-ledger.ts';
 import { openLocalStores } from '../support/local-stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { useDynamo } from '../support/use-dynamo.ts';
 import { describeResponseCacheContract } from './response-cache-contract.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 describeResponseCacheContract('in memory', (clock) => {
   const ledger = new FakeLedger(clock);

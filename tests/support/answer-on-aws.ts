@@ -26,7 +26,7 @@ export interface AnswerOnAws extends AsyncDisposable {
 
 /** Opens the answer function; its requests to AWS are counted. */
 export async function openAnswerOnAws(
-  dynamo: DynamoEmulator,
+  dynamo: Pick<DynamoEmulator, 'openTable'>,
   group: StageGroup,
   modelAnswer?: FakeAnswer,
 ): Promise<AnswerOnAws> {

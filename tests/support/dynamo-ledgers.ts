@@ -37,7 +37,7 @@ export interface LedgerOnTable extends AsyncDisposable {
  * @param answer - Answers the ledger's requests in place of the table. @default passes everything on
  */
 export async function openLedger(
-  dynamo: DynamoEmulator,
+  dynamo: Pick<DynamoEmulator, 'openTable'>,
   answer?: AnswerRequest,
 ): Promise<LedgerOnTable> {
   const { client, otherClient, tableName, ...table } = await dynamo.openTable();

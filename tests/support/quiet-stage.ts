@@ -46,7 +46,7 @@ export interface QuietStage extends AsyncDisposable {
 
 /** Opens a stage `dev` with a queue for each of the lanes. */
 export async function openQuietStage(
-  dynamo: DynamoEmulator,
+  dynamo: Pick<DynamoEmulator, 'openTable'>,
   lanes: readonly string[] = ['lab'],
 ): Promise<QuietStage> {
   const { ledger, responseCache, budgets, blobs, clock, ...table } = await openLedger(dynamo);

@@ -7,23 +7,19 @@ import {
   reconcileGroups,
 } from '@thrice/core';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { toNanoUsd } from '../../../packages/core/src/domain/budget.ts';
 import { UNKNOWN_USAGE } from '../../../packages/core/src/domain/call.ts';
-import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
 import { aModelResponse, anError, aUsage } from '../../support/builders.ts';
 import { openLedger } from '../../support/dynamo-ledgers.ts';
 import { FakeStage } from '../../support/fake-stage.ts';
 import { seededDraw } from '../../support/kill-tracker.ts';
 import { isBudgetWrite, loseAnswer, throttledAnswer } from '../../support/sdk-faults.ts';
 import { Steps } from '../../support/steps.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 import { workPartOptions } from '../../support/work-part-options.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(() => dynamo[Symbol.asyncDispose]());
+const dynamo = useDynamo();
 
 const FUNCTIONS = 16;
 const QUESTIONS = 160;

@@ -1,7 +1,6 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { DynamoActiveGroups } from '@thrice/aws';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../support/fake-clock.ts';
 import {
   type AnswerRequest,
@@ -9,14 +8,9 @@ import {
   jsonError,
   loseAnswer,
 } from '../../support/sdk-faults.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 interface ActiveGroupsOnTable extends AsyncDisposable {
   readonly activeGroups: DynamoActiveGroups;

@@ -1,17 +1,13 @@
 import { DynamoBatches, DynamoGroupRecords } from '@thrice/aws';
 import type { Batch } from '@thrice/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { describe, expect, it } from 'vitest';
 import { aBatchedCall, aGroupHeader } from '../../support/builders.ts';
 import { collect } from '../../support/collect.ts';
 import { type LedgerOnTable, openLedger } from '../../support/dynamo-ledgers.ts';
 import { type AnswerRequest, jsonError, loseAnswer } from '../../support/sdk-faults.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(() => dynamo[Symbol.asyncDispose]());
+const dynamo = useDynamo();
 
 const GROUP = 'demo';
 const room = { requestCount: 10, bytes: 1_000_000 };

@@ -1,7 +1,6 @@
 import { DynamoBudgets } from '@thrice/aws';
 import type { Reservation } from '@thrice/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { describe, expect, it } from 'vitest';
 import { aCellKey } from '../../support/builders.ts';
 import { openLedger } from '../../support/dynamo-ledgers.ts';
 import {
@@ -10,12 +9,9 @@ import {
   loseAnswer,
   throttledAnswer,
 } from '../../support/sdk-faults.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(() => dynamo[Symbol.asyncDispose]());
+const dynamo = useDynamo();
 
 const group = 'demo';
 const caps = new Map([[null, 100]]);

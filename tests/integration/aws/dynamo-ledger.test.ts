@@ -1,6 +1,5 @@
 import { limits, type ThriceError, type UnreadableGroup } from '@thrice/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { describe, expect, it } from 'vitest';
 import {
   aCellKey,
   aCellResult,
@@ -22,6 +21,7 @@ import {
   loseAnswer,
   type SentRequest,
 } from '../../support/sdk-faults.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 
 const key = aCellKey();
 /** Too large for an item. */
@@ -29,13 +29,7 @@ const hugeText = 'é'.repeat(250_000);
 /** Fits into an item, but twelve of them do not fit into one response. */
 const largeText = 'x'.repeat(180_000);
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 /** Loses the responses of an operation's requests with the given indexes. Passes on everything else. */
 function loseAnswers(operation: string, ...indexes: readonly number[]): AnswerRequest {

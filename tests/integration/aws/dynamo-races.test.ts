@@ -1,7 +1,6 @@
 import { DynamoLedger, DynamoNotifications, DynamoWorkLeases } from '@thrice/aws';
 import { limits } from '@thrice/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { describe, expect, it } from 'vitest';
 import { aCellKey, aGroupHeader, aNotification, anEditedHeader } from '../../support/builders.ts';
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -11,14 +10,9 @@ import {
   loseAnswer,
   type SentRequest,
 } from '../../support/sdk-faults.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 const work = { group: 'demo', work: 'results' };
 const key = aCellKey();

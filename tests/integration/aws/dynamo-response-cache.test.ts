@@ -1,6 +1,5 @@
 import type { CellStep, SharedCall } from '@thrice/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { describe, expect, it } from 'vitest';
 import { aCellKey, aCellResult, aJournalEntry } from '../../support/builders.ts';
 import { type LedgerOnTable, openLedger } from '../../support/dynamo-ledgers.ts';
 import {
@@ -9,12 +8,9 @@ import {
   loseAnswer,
   readAnswer,
 } from '../../support/sdk-faults.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(() => dynamo[Symbol.asyncDispose]());
+const dynamo = useDynamo();
 
 const call: SharedCall = { run: 'demo-r1', config: null, fingerprint: 'a'.repeat(64), sample: 0 };
 const [first, second] = ['a', 'b'].map(

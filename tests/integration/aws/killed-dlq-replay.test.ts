@@ -1,14 +1,15 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoActiveGroups, DynamoLedger, SqsDlqScan, SqsTaskQueue } from '@thrice/aws';
 import { type CellDlqEntry, type DlqReport, replayMessages } from '@thrice/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DynamoEmulator, openQueues, startDynamo } from '../../support/aws-emulators.ts';
+import { describe, expect, it } from 'vitest';
+import { openQueues } from '../../support/aws-emulators.ts';
 import { aCellKey, aCellResult, aFailedResult, aGroupHeader } from '../../support/builders.ts';
 import { collect } from '../../support/collect.ts';
 import { aFailureEntry, aStrayTask, messageBody } from '../../support/dlq-messages.ts';
 import { FakeBlobStore } from '../../support/fake-blob-store.ts';
 import { PassingClock } from '../../support/passing-clock.ts';
 import { type Answer, interceptRequests, type SentRequest } from '../../support/sdk-faults.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 
 const LANES = ['lab', 'openai'];
 /** How often each lane is read until it counts as empty. */
@@ -16,13 +17,7 @@ const RECEIVES = 3;
 const HIDDEN_MS = 300_000;
 const neverAborts = new AbortController().signal;
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 /** Two pages: two runs, duplicates of a cell, an answered cell, tasks, and an unreadable message. */
 const entries: readonly (CellDlqEntry | 'unreadable')[] = [

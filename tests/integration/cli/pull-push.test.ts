@@ -9,10 +9,9 @@ import {
 } from '@thrice/core';
 import { LocalEngine } from '@thrice/local';
 import { type Simulator, startSimulator } from '@thrice/simulator';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pullFrom } from '../../../packages/cli/src/commands/pull.ts';
 import { pushTo } from '../../../packages/cli/src/commands/push.ts';
-import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
 import { aBatchedCall, aGroupHeader } from '../../support/builders.ts';
 import { anEchoLine, linesOf } from '../../support/echo-rows.ts';
 import { readFiles } from '../../support/folder-files.ts';
@@ -21,15 +20,10 @@ import { callThrice, fakeTerminal, type Outcome } from '../../support/run-thrice
 import { smallBenchmark } from '../../support/small-benchmark.ts';
 import { type StepFault, Steps } from '../../support/steps.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 import { workPartOptions } from '../../support/work-part-options.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(async () => {
-  await dynamo[Symbol.asyncDispose]();
-});
+const dynamo = useDynamo();
 
 /** The name of the group `trial`, as {@link timeless} leaves it. */
 const trial = 'trial-<time>';

@@ -1,15 +1,11 @@
 import { limits } from '@thrice/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { takenBy } from '../../../docs/capacity-model.ts';
 import { openAnswerOnAws } from '../../support/answer-on-aws.ts';
 import { answerRequests } from '../../support/answer-requests.ts';
-import { type DynamoEmulator, startDynamo } from '../../support/aws-emulators.ts';
+import { useDynamo } from '../../support/use-dynamo.ts';
 
-let dynamo: DynamoEmulator;
-beforeAll(async () => {
-  dynamo = await startDynamo();
-});
-afterAll(() => dynamo[Symbol.asyncDispose]());
+const dynamo = useDynamo();
 
 const ids = ['q1', 'q2', 'q3', 'q4'];
 
