@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   CreateTableCommand,
   DeleteTableCommand,
@@ -15,6 +14,7 @@ import { createRequestHandler } from 'local-aws-sqs';
 import { answerS3 } from '../../packages/local-cloud/src/s3/answer-s3.ts';
 import { MemoryS3Store } from '../../packages/local-cloud/src/s3/memory-s3-store.ts';
 import { followClock, judgeCredentials, judges } from './aws-judges.ts';
+import { listen } from './listen.ts';
 import { useVirtualTime } from './sqs-virtual-time.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -49,12 +49,9 @@ interface Service extends AsyncDisposable {
 
 /** Starts listening with an emulator in this process. */
 async function serveEmulator(server: Server): Promise<Service> {
-  const port = await listen(server);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    credentials: emulatorCredentials,
-    [Symbol.asyncDispose]: () => close(server),
-  };
+  const listening = await listen(server);
+  const url = `http://127.0.0.1:${listening.port}`;
+  return { ...listening, url, credentials: emulatorCredentials };
 }
 
 /** A server that runs already and is not ours to end. */
@@ -267,18 +264,4 @@ async function openBucketAt(url: string): Promise<EmulatedBucket> {
       await Promise.resolve();
     },
   };
-}
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-async function close(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

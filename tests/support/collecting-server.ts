@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { aCompletion } from './http-server.ts';
+import { listen } from './listen.ts';
 
 /** A server that keeps all that it receives. */
 export interface CollectingServer extends AsyncDisposable {
@@ -31,19 +31,11 @@ export async function startCollectingServer(respond: Response): Promise<Collecti
       response.end(JSON.stringify(aCompletion({ content: '42' }, { model: 'a' })));
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen({ port: 0, host: '127.0.0.1' }, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server);
   return {
-    origin: `http://127.0.0.1:${port}`,
+    ...listening,
+    origin: `http://127.0.0.1:${listening.port}`,
     collected,
-    [Symbol.asyncDispose]: async () => {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
-    },
   };
 }
 

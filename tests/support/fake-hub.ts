@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './listen.ts';
 
 /** One dataset of a hub that a test serves. */
 export interface FakeHubDataset {
@@ -35,19 +35,11 @@ export async function startFakeHub(dataset: FakeHubDataset): Promise<FakeHub> {
     const answer = answerTo(url, request.headers, dataset);
     response.writeHead(answer.status, answer.headers).end(answer.body);
   });
-  await new Promise<void>((resolve) => {
-    server.listen({ port: 0, host: '127.0.0.1' }, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server);
   return {
-    url: `http://127.0.0.1:${port}`,
+    ...listening,
+    url: `http://127.0.0.1:${listening.port}`,
     requests,
-    [Symbol.asyncDispose]: async () => {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
-    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './listen.ts';
 
 /** A received request. */
 export interface ReceivedRequest {
@@ -36,21 +36,12 @@ export async function startHttpServer(
       answer(response, received);
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen({ port: 0, host: '0.0.0.0' }, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server, '0.0.0.0');
   return {
-    url: `http://127.0.0.1:${port}/v1`,
-    port,
+    ...listening,
+    url: `http://127.0.0.1:${listening.port}/v1`,
     requests,
     remotePorts,
-    [Symbol.asyncDispose]: async () => {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
-    },
   };
 }
 

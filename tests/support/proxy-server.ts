@@ -1,5 +1,6 @@
 import { createServer, request as requestHttp } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
+import { listen } from './listen.ts';
 
 /** A proxy that reaches every host on this machine, so that a test needs no outside network. */
 export interface ProxyServer extends AsyncDisposable {
@@ -52,20 +53,11 @@ export async function startProxy(refusal?: number): Promise<ProxyServer> {
     target.on('error', () => socket.destroy());
     socket.on('close', () => target.destroy());
   });
-  await new Promise<void>((resolve) => {
-    server.listen({ port: 0, host: '127.0.0.1' }, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server);
   return {
-    url: `http://127.0.0.1:${port}`,
-    port,
+    ...listening,
+    url: `http://127.0.0.1:${listening.port}`,
     requests,
     credentials,
-    [Symbol.asyncDispose]: async () => {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
-    },
   };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { listen } from './listen.ts';
 
 const folder = join(import.meta.dirname, '../fixtures/tls');
 
@@ -31,21 +31,12 @@ export async function startTlsServer(delayMs = 0): Promise<TlsServer> {
     requestCount += 1;
     setTimeout(() => response.end('{"data": [{"id": "small"}]}'), delayMs);
   });
-  await new Promise<void>((resolve) => {
-    server.listen({ port: 0, host: '127.0.0.1' }, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server);
   return {
-    url: `https://127.0.0.1:${port}/v1`,
-    port,
+    ...listening,
+    url: `https://127.0.0.1:${listening.port}/v1`,
     get requestCount() {
       return requestCount;
-    },
-    [Symbol.asyncDispose]: async () => {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
     },
   };
 }
