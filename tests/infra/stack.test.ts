@@ -526,7 +526,7 @@ describe.each(['test', 'production'])('stack of stage %s', (stage) => {
       expect(Object.fromEntries(granted)).toEqual({
         Answer: { read: ['questions/*', 'spill/*'], write: ['spill/*'], remove: [] },
         Plan: {
-          read: ['checkpoints/*', 'questions/*', 'spill/*'],
+          read: ['checkpoints/*', 'questions/*', 'runs/*', 'spill/*'],
           write: ['checkpoints/*'],
           remove: [],
         },
