@@ -195,7 +195,32 @@ describe('thrice judge', () => {
     expect(folder.asked('judge')).toBe(asked);
   });
 
+  it('withholds the grades of judges that agree too little with people', async () => {
+    await using folder = await openFolder((asked) => `correct: ${asked === 1 ? 'no' : 'yes'}`);
+    await folder.thrice('run', 'judged.toml');
+    const report = ['judge', folder.group, '--report', '--gold', 'gold.jsonl', '--floor'];
+
+    const below = await folder.thrice(...report, '0.9');
+    const withheld = await folder.replicate();
+    const verified = await folder.thrice('verify', folder.group);
+    const reached = await folder.thrice(...report, '0.5', '--json');
+
+    expect(below).toMatchObject({ exitCode: 1 });
+    expect(below.stderr).toMatch(
+      /on 0\.\d+ of 2 answers, less than 0\.9: no answer that they judge has a grade/,
+    );
+    expect(withheld).toMatchObject({ ungraded: QUESTION_COUNT, scored: 0, score: null });
+    expect(verified).toMatchObject({ exitCode: 0 });
+    expect(reached).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(reached.stdout)).toMatchObject({ grading: { number: 3 }, isNew: true });
+    expect(await folder.replicate()).toMatchObject({ scored: QUESTION_COUNT });
+  });
+
   it.each([
+    [
+      ['judge', 'GROUP', '--report', '--floor', '0.9'],
+      '--floor: expected it with --gold, received it without; add --report --gold FILE',
+    ],
     [['judge', 'GROUP'], 'expected a scorer that asks a judge, received "includes"'],
     [['judge', 'GROUP', '--scorer', 'qualty'], 'received "qualty"; did you mean "quality"?'],
     [['judge', 'GROUP', '--model', 'nowhere/m'], 'unknown lane "nowhere"'],

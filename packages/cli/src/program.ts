@@ -269,6 +269,7 @@ function addGradingCommands(program: Command, run: Run): void {
     .option('--probe', 'also ask the judges about changed answers, to find out what moves them')
     .option('--report', 'ask nobody: print how far the judges agree')
     .option('--gold <file>', 'with --report: also how far they agree with people')
+    .option('--floor <x>', 'with --gold: judges that agree less than this grade nothing', ratio)
     .option('--configs <names>', 'only these configs, separated by commas', nameList)
     .option(...waitOption)
     .option(...folderOption)
@@ -404,6 +405,11 @@ function wholeNumberTo(maximum: number): (text: string) => number {
     if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= maximum) return Number(text);
     throw new InvalidArgumentError(`Expected a whole number, 1..${maximum}.`);
   };
+}
+
+function ratio(text: string): number {
+  if (/^(?:0|1|0?\.\d{1,9}|1\.0{1,9})$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected a share, 0..1, as in 0.9.');
 }
 
 function dollars(text: string): number | 'none' {

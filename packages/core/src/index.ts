@@ -200,7 +200,7 @@ export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
 export { type GoldRow, goldRowSchema } from './domain/gold.ts';
 export type { Grade } from './domain/grade.ts';
 export { answeringConfigOf } from './domain/grade-cell.ts';
-export type { Grading } from './domain/grading.ts';
+export type { Grading, Rejection } from './domain/grading.ts';
 export {
   type GroupHeader,
   type GroupState,

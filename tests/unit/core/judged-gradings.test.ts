@@ -176,6 +176,48 @@ describe('a grading with a judge', () => {
     expect(await finished.judge()).toBe(0);
   });
 
+  it('grades nothing while its judges are not believed, until they are, or others grade', async () => {
+    const finished = await FinishedGroup.open();
+    const rejected = { accuracy: 0.4, floor: 0.9, answers: 5, goldSha256: 'e'.repeat(64) };
+    const decide = async (decided: typeof rejected | null) => {
+      const none = { specSha256: 'd'.repeat(64), scorers: new Map(), rejected: decided };
+      await addGrading(finished.group, none, finished.engine);
+      await finalizeGroup(finished.group, finished.engine);
+    };
+    const seen: unknown[] = [];
+    const look = async () => {
+      const rows = await finished.rows();
+      seen.push([
+        rows.map(({ outcome, score, reason }) => [outcome, score, reason]),
+        rows.map(({ calls }) => calls.length),
+        await finished.mismatches(),
+      ]);
+    };
+    await finished.rescore(judgeScorer);
+    await finished.judge();
+
+    await decide(rejected);
+    await look();
+    // As an upgrade of a scorer would: the same judges.
+    await finished.rescore(judgeScorer);
+    await look();
+    await decide(null);
+    await look();
+    await decide(rejected);
+    await finished.rescore({ ...judgeScorer, prompt: 'Is {{answer}} right? {{target}}' });
+    await finished.judge();
+    await look();
+
+    const withheld = ['ungraded', null, 'judge-below-floor'];
+    const wrong = ['scored', 0, null];
+    expect(seen).toEqual([
+      [questions.map(() => withheld), [2, 2, 2], []],
+      [questions.map(() => withheld), [2, 2, 2], []],
+      [questions.map(() => wrong), [2, 2, 2], []],
+      [questions.map(() => wrong), [3, 3, 3], []],
+    ]);
+  });
+
   it('is added whole by a repeat, wherever a crash comes', async () => {
     for (let afterWrites = 0; afterWrites < 30; afterWrites += 1) {
       const finished = await FinishedGroup.open();

@@ -40,6 +40,7 @@ export async function judgeGroup(
   name: string,
   options: JudgeOptions,
 ): Promise<ExitCode> {
+  if (options.floor !== undefined && options.gold === undefined) throw floorWithoutGold();
   if (options.report === true) return await printJudgeReport(terminal, name, options);
   if (options.gold !== undefined) throw goldWithoutReport();
   const { stage } = options;
@@ -84,6 +85,13 @@ export async function judgeGroup(
     isJson: options.json === true,
     waitForQuota: options.waitForQuota,
     scope: scopeOf(header.runs, gradeConfigs),
+  });
+}
+
+function floorWithoutGold(): ThriceError {
+  return new ThriceError({
+    code: 'invalid-argument',
+    message: '--floor: expected it with --gold, received it without; add --report --gold FILE',
   });
 }
 

@@ -56,18 +56,48 @@ export async function rescoreGroup(
   name: string,
   options: RescoreOptions,
 ): Promise<ExitCode> {
+  const regraded = await regradeGroup(terminal, name, options, async (group, stores) => {
+    return await readEdited(group, options.spec, { terminal, stores });
+  });
+  const { summary, regrading, header } = regraded;
+  if (options.json === true) {
+    const { group } = header;
+    terminal.print(JSON.stringify({ group, ...regrading, summary }, null, 2));
+  } else printSummary(summary, terminal);
+  return reportRegraded(regraded, terminal);
+}
+
+/** A group that was graded again, and where it is. */
+export interface Regraded {
+  readonly header: GroupHeader;
+  readonly regrading: Regrading;
+  readonly summary: Summary;
+  readonly place: string;
+  readonly flag: string;
+}
+
+/**
+ * Grades the recorded answers of a group again, on either engine.
+ *
+ * @param decide - What is graded with; nothing has been changed yet.
+ */
+export async function regradeGroup(
+  terminal: Terminal,
+  name: string,
+  options: EngineOptions,
+  decide: (group: LoadedGroup, stores: Pick<FinalizeStores, 'blobs'>) => Promise<Edited>,
+): Promise<Regraded> {
   if (options.stage !== undefined)
-    return await rescoreInStage(terminal, name, options.stage, options);
+    return await regradeInStage(terminal, name, options.stage, decide);
   using engine = openExistingEngine(options.dir, terminal);
   using patterns = openPatterns();
   const { ledger, blobs, budgets, clock, folder } = engine;
-  const place = showPath(folder, terminal);
   const group = await findGroup(ledger, name);
   refuseImported(group.header);
   const onRow = reportRescoring(group.header, terminal, clock);
   const stores = { ledger, blobs, budgets, clock, patterns, onRow };
-  const { regrading, summary } = await alone('rescore', group.header, engine, async () => {
-    const { scorers, correction } = await readEdited(group, options.spec, { terminal, stores });
+  const regraded = await alone('rescore', group.header, engine, async () => {
+    const { scorers, correction } = await decide(group, stores);
     try {
       const corrected =
         correction === undefined
@@ -86,30 +116,22 @@ export async function rescoreGroup(
       throw error;
     }
   });
-  report({ group, regrading, summary, place }, terminal, options);
-  return reportUnscored(summary, {
-    terminal,
-    header: group.header,
-    place,
-    flag: folderFlag(options.dir),
-  });
+  const { header } = group;
+  return { header, ...regraded, place: showPath(folder, terminal), flag: folderFlag(options.dir) };
 }
 
-async function rescoreInStage(
+async function regradeInStage(
   terminal: Terminal,
   name: string,
   stage: string,
-  options: RescoreOptions,
-): Promise<ExitCode> {
+  decide: Parameters<typeof regradeGroup>[3],
+): Promise<Regraded> {
   const { openStageEngine } = await import('../stage/stage-engine.ts');
   const { editOnStage } = await import('../stage/run-on-stage.ts');
   using engine = await openStageEngine(stage);
   const { place, flag } = engine;
   const found = await findGroup(engine.ledger, name, flag);
-  const { scorers, correction } = await readEdited(found, options.spec, {
-    terminal,
-    stores: engine,
-  });
+  const { scorers, correction } = await decide(found, engine);
   const onRow = reportRescoring(found.header, terminal, engine.clock);
   const group = correction === undefined ? found : await editOnStage(correction, engine);
   if (correction !== undefined) reportEdit(found.header, group.header, terminal);
@@ -121,8 +143,7 @@ async function rescoreInStage(
   await engine.activeGroups.add(group.header.group);
   await engine.publish(group.header.group);
   const summary = await countSummary(group, engine);
-  report({ group, regrading, summary, place }, terminal, options);
-  return reportUnscored(summary, { terminal, header: group.header, place, flag });
+  return { header: group.header, regrading, summary, place, flag };
 }
 
 async function gradeAgain(
@@ -146,7 +167,7 @@ async function latestGrading(
 }
 
 /** What a rescore grades with: other scorers alone, or corrected questions, whose edit has the scorers as well. */
-interface Edited {
+export interface Edited {
   readonly scorers?: SpecScorers;
   readonly correction?: PlanEdit;
 }
@@ -204,25 +225,12 @@ function refuseChanges(file: string, header: GroupHeader, changes: readonly Spec
   });
 }
 
-function report(
-  {
-    group: { header },
-    regrading: { grading, isNew },
-    summary,
-    place,
-  }: {
-    readonly group: LoadedGroup;
-    readonly regrading: Regrading;
-    readonly summary: Summary;
-    readonly place: string;
-  },
+/** Says which grading grades by now, and which answers have no score. @returns The exit code of the group. */
+export function reportRegraded(
+  { header, regrading: { grading, isNew }, summary, place, flag }: Regraded,
   terminal: Terminal,
-  { json }: RescoreOptions,
-): void {
+): ExitCode {
   const { group } = header;
-  if (json === true) {
-    terminal.print(JSON.stringify({ group, grading, isNew, summary }, null, 2));
-  } else printSummary(summary, terminal);
   const { number } = grading;
   terminal.error(
     isNew
@@ -230,4 +238,5 @@ function report(
       : `grading ${number} has these scorers already; its files were written again`,
   );
   terminal.error(`results: ${place}/runs/${group}`);
+  return reportUnscored(summary, { terminal, header, place, flag });
 }

@@ -79,6 +79,7 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
   'scorer-failed': { action: 'correct the pattern', next: 'rescore' },
   'awaiting-judge': { action: 'have them judged', next: 'judge' },
   'tied-judges': { action: 'ask an odd number of judges', next: 'judge' },
+  'judge-below-floor': { action: 'ask other judges', next: 'judge' },
 };
 
 /** Why an answer has no grade. */
@@ -87,7 +88,8 @@ type UngradedReason =
   | 'scorer-timeout'
   | 'scorer-failed'
   | 'awaiting-judge'
-  | 'tied-judges';
+  | 'tied-judges'
+  | 'judge-below-floor';
 
 /**
  * Says what to do about cells that ended without a score, and which command comes next.

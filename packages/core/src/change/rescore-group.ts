@@ -1,6 +1,8 @@
 import * as z from 'zod';
-import { type Grading, isSameGrading } from '../domain/grading.ts';
+import { canonicalText } from '../domain/canonical-text.ts';
+import { type Grading, isSameGrading, type Rejection } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import { judgeModelsOf } from '../domain/judge-models.ts';
 import type { Price } from '../domain/price.ts';
 import type { ScorerRegistry, ScorerSpec } from '../domain/scorer.ts';
 import { describeUnknownKind, scorersOf, scorerVersionOf } from '../domain/scorer.ts';
@@ -30,6 +32,8 @@ export interface SpecScorers {
   readonly questionsKey?: string | undefined;
   /** The built-in prices of the models that judge, by `lane/model`. @default none */
   readonly prices?: ReadonlyMap<string, Price> | undefined;
+  /** Why no judge is believed; null for all of them are. @default as before, where the scorer is as before */
+  readonly rejected?: Rejection | null | undefined;
 }
 
 /** The result of {@link addGrading}. */
@@ -150,12 +154,24 @@ function describeNext({
     number: current.number + 1,
     createdAt,
     specSha256: edited?.specSha256 ?? current.specSha256,
-    configs: current.configs.map(({ config, scorer: earlier }) => {
-      const scorer = edited?.scorers.get(config) ?? earlier;
-      return { config, scorer, version: requireVersion(scorer, registry) };
+    configs: current.configs.map((before) => {
+      const scorer = edited?.scorers.get(before.config) ?? before.scorer;
+      const version = requireVersion(scorer, registry);
+      const rejected = rejectionOf(scorer, before, edited?.rejected);
+      return { config: before.config, scorer, version, ...(rejected && { rejected }) };
     }),
     ...(questionsKey !== undefined && { questionsKey }),
   };
+}
+
+function rejectionOf(
+  scorer: ScorerSpec,
+  before: Grading['configs'][number],
+  decided: Rejection | null | undefined,
+): Rejection | undefined {
+  if (judgeModelsOf(scorer).length === 0) return undefined;
+  if (decided !== undefined) return decided ?? undefined;
+  return canonicalText(scorer) === canonicalText(before.scorer) ? before.rejected : undefined;
 }
 
 function requireVersion(scorer: ScorerSpec, registry: ScorerRegistry): number {

@@ -119,6 +119,8 @@ export interface Config extends ModelUse {
   readonly gradedBy?: Config | undefined;
   /** All whose cells have graded its answers, in any grading. Their calls are paid, whoever grades by now. @default none */
   readonly judgedBy?: readonly Config[] | undefined;
+  /** Its judges are not believed, because they agree too little with people: no answer has a grade. @default false */
+  readonly isRejected?: boolean | undefined;
   /** The config whose answers its cells grade; undefined for one that answers. */
   readonly grades?: string | undefined;
   /** The config whose grading its cells probe, by name: they grade nothing. */

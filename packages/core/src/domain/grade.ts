@@ -38,6 +38,8 @@ export interface Grade {
 
 /** The reason of an answer that its judge has not graded yet. */
 export const AWAITING_JUDGE = 'awaiting-judge';
+/** Why an answer has no grade whose judges are not believed. */
+export const JUDGE_BELOW_FLOOR = 'judge-below-floor';
 
 /** An answer that cannot be graded, or not yet. */
 export function ungraded(reason: string, answer: string | null = null): Grade {

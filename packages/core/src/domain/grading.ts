@@ -2,11 +2,27 @@ import * as z from 'zod';
 import { canonicalText } from './canonical-text.ts';
 import { scorerSpecSchema } from './scorer.ts';
 
+/** How little the judges of a config agree with people. */
+export const rejectionSchema = z.strictObject({
+  /** Share of the answers on which they say what people say, 0..1. */
+  accuracy: z.number().min(0).max(1),
+  /** The least share at which they are believed. */
+  floor: z.number().min(0).max(1),
+  /** Answers that both have judged. */
+  answers: z.int().min(1),
+  /** Digest of the file that says what people have found. */
+  goldSha256: z.string(),
+});
+/** How little the judges of a config agree with people. */
+export type Rejection = Readonly<z.infer<typeof rejectionSchema>>;
+
 const gradedConfigSchema = z.strictObject({
   config: z.string(),
   scorer: scorerSpecSchema,
   /** Version of the scorer's kind; null if unknown. */
   version: z.int().nullable(),
+  /** Its judges are not believed: no answer has a grade. Absent: they are. */
+  rejected: rejectionSchema.optional(),
 });
 
 /** The scorers and targets that the answers of a group are graded with. The plan is grading 1, each rescore adds one. */

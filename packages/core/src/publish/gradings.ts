@@ -95,7 +95,8 @@ export function withGrading(benchmark: Benchmark, gradings: Gradings, number: nu
   const upTo = gradings.filter((grading) => grading.number <= number);
   const chosen = upTo.at(-1) ?? gradings[0];
   const configs = benchmark.configs.map((config) => {
-    const { scorer, version } = chosen.configs.find((entry) => entry.config === config.name) ?? {};
+    const { scorer, version, rejected } =
+      chosen.configs.find((entry) => entry.config === config.name) ?? {};
     const lastOther = upTo.findLast((each) => !isGradedAlike(config.name, each, chosen));
     const since = upTo.find((each) => each.number > (lastOther?.number ?? 0)) ?? chosen;
     const graded = {
@@ -103,6 +104,7 @@ export function withGrading(benchmark: Benchmark, gradings: Gradings, number: nu
       scorer: scorer ?? config.scorer,
       scorerVersion: version ?? null,
       grading: since.number,
+      ...(rejected && { isRejected: true }),
       ...(chosen.questionsKey !== undefined && { targetsKey: chosen.questionsKey }),
     };
     return { ...graded, gradedBy: gradedByOf(graded, benchmark) };

@@ -12,7 +12,7 @@ import {
   type JournalEntry,
 } from '../domain/call.ts';
 import { type CellError, type CellKey, type CellRow, hasScore } from '../domain/cell.ts';
-import type { Grade } from '../domain/grade.ts';
+import { type Grade, JUDGE_BELOW_FLOOR, ungraded } from '../domain/grade.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
 import { scorerVersionOf } from '../domain/scorer.ts';
@@ -299,6 +299,14 @@ export class RowCheck {
     if (this.#notRescored.has(config.name)) return;
     const hasJournal = this.#stores.ledger !== undefined;
     const judging = hasJournal ? await this.#readVerdicts(where, row, config) : NOBODY_JUDGED;
+    if (config.isRejected === true) {
+      const { outcome, score, answer, reason, metrics } = row;
+      const expected = { ...ungraded(JUDGE_BELOW_FLOOR), metrics: {} };
+      const given = { outcome, score, answer, reason, metrics };
+      this.#report.compareLeaves(where, given, expected, 'judges that are not believed give');
+      this.#checkConfidence(where, row, config, {});
+      return;
+    }
     // What judges say is in the journal alone; one that failed has left no grade.
     if (judging === undefined || (config.gradedBy && (!hasJournal || row.error !== null))) return;
     const timeouts = this.#report.timeoutsOf(config);

@@ -1,7 +1,13 @@
 import type { Config } from '../domain/benchmark.ts';
 import { type Call, callsOf, inRecordedOrder } from '../domain/call.ts';
 import type { CellRecord, CellResult } from '../domain/cell.ts';
-import { AWAITING_JUDGE, type Grade, type Metrics, ungraded } from '../domain/grade.ts';
+import {
+  AWAITING_JUDGE,
+  type Grade,
+  JUDGE_BELOW_FLOOR,
+  type Metrics,
+  ungraded,
+} from '../domain/grade.ts';
 import type { Question } from '../domain/question.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { Ledger } from '../ports/ledger.ts';
@@ -117,11 +123,21 @@ function gradeOf({ outcome, score, answer, reason, metrics, confidence }: CellRe
   };
 }
 
+/** A result, and what probes have found about who graded it. */
+type GradedResult = CellResult & Pick<JudgedGrade, 'probes'>;
+
+/** A result without its grade, where the judges of the config are not believed. */
+export function withoutRejected(
+  result: GradedResult,
+  { isRejected = false }: Config,
+): GradedResult {
+  if (!isRejected || result.outcome === 'failed') return result;
+  const { metrics: _, confidence: __, ...answer } = result;
+  return { ...answer, ...ungraded(JUDGE_BELOW_FLOOR) };
+}
+
 /** An answer with the grade of its judges, if they are asked for one. Without one, it is ungraded. */
-export function joinGrade(
-  result: CellResult,
-  judged: JudgedGrade | undefined,
-): CellResult & Pick<JudgedGrade, 'probes'> {
+export function joinGrade(result: CellResult, judged: JudgedGrade | undefined): GradedResult {
   if (judged === undefined || result.outcome === 'failed') return result;
   const { grade, error, calls, probes } = judged;
   return { ...result, ...grade, error, calls: [...result.calls, ...calls], probes };

@@ -22,7 +22,7 @@ import { giveUpEndlessPatterns, timeoutCountsSchema } from '../scorers/give-up-e
 import type { Grader } from '../scorers/grade-answer.ts';
 import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { createSelector, selectorStateSchema } from '../spec/questions/select-questions.ts';
-import { type JudgedGrade, joinGrade, readGrades } from './read-grades.ts';
+import { type JudgedGrade, joinGrade, readGrades, withoutRejected } from './read-grades.ts';
 
 /** Journals read at the same time. */
 const JOURNALS_AT_ONCE = 16;
@@ -201,7 +201,13 @@ async function rowsOf(
         ? describeUnanswered(cell, paid.get(question.id) ?? [])
         : isGradedBy(config, stored) && config.judgedBy === undefined
           ? stored
-          : joinGrade(await gradeResult(stored, question, config, stores), grades.get(question.id));
+          : withoutRejected(
+              joinGrade(
+                await gradeResult(stored, question, config, stores),
+                grades.get(question.id),
+              ),
+              config,
+            );
     const row = toRow(question, { run, config, result, waste });
     rows.push({ question, row: prices === undefined ? row : withPrices(row, prices) });
   }
