@@ -1,22 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { predictedTotal } from '../../../packages/core/src/statistics/predicted-total.ts';
-import { tQuantile95 } from '../../../packages/core/src/statistics/t-quantile.ts';
-
-describe('tQuantile95', () => {
-  // R 4.4, qt(.975, df).
-  it.each([
-    [1, 12.706205],
-    [2, 4.302653],
-    [9, 2.262157],
-    [30, 2.042272],
-    [31, 2.039513],
-    [60, 2.000298],
-    [1000, 1.962339],
-  ])('has the published value for %d degrees of freedom', (degrees, expected) => {
-    expect(tQuantile95(degrees)).toBeCloseTo(expected, 4);
-  });
-});
 
 describe('predictedTotal', () => {
   it('predicts the mean of the sample for each amount, with an interval of its spread', () => {

@@ -83,7 +83,7 @@ export class ProbeTally {
  */
 function describe({ probe, answers, gained, lost, before, after }: Counts): ProbeSummary {
   const isControl = CONTROLS.has(probe);
-  const pValue = isControl ? null : mcnemarTest(gained, lost);
+  const pValue = isControl ? null : mcnemarTest(gained, lost).p;
   const [lower, upper] = wilsonInterval(gained + lost, answers) ?? [];
   return {
     probe,

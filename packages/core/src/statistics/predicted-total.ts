@@ -1,6 +1,6 @@
 import { mean } from './mean.ts';
 import { sampleVariance } from './sample-variance.ts';
-import { tQuantile95 } from './t-quantile.ts';
+import { tQuantile } from './student-t.ts';
 
 /** So many equal amounts show that amounts hardly vary; fewer may be equal by chance. */
 const TELLING_COUNT = 10;
@@ -29,6 +29,6 @@ export function predictedTotal(sample: readonly number[], size: number): Predict
     return { expected, lower: null, upper: null };
   }
   const error = size * Math.sqrt(variance * (1 / sample.length + 1 / size));
-  const half = tQuantile95(sample.length - 1) * error;
+  const half = tQuantile(0.975, sample.length - 1) * error;
   return { expected, lower: Math.max(0, expected - half), upper: expected + half };
 }

@@ -178,7 +178,7 @@ function pairWith(sonnet: ArmRows, own: ArmRows): SonnetPairs {
   const pairs = pairsOf(own, sonnet).filter(([mine, its]) => mine.isScored && its.isScored);
   const onlyThis = pairs.filter(([mine, its]) => mine.row.passed && !its.row.passed).length;
   const onlySonnet = pairs.filter(([mine, its]) => !mine.row.passed && its.row.passed).length;
-  return { pairs: pairs.length, onlyThis, onlySonnet, pValue: mcnemarTest(onlyThis, onlySonnet) };
+  return { pairs: pairs.length, onlyThis, onlySonnet, pValue: mcnemarTest(onlyThis, onlySonnet).p };
 }
 
 function pairsOf(left: ArmRows, right: ArmRows): readonly (readonly [ScoredRow, ScoredRow])[] {
