@@ -34,3 +34,23 @@ it.each([
     expect([...edit.skipped.keys()]).toEqual(skipped);
   },
 );
+
+it('an edit skips again what was skipped for the lack of a key', async () => {
+  await using folder = await temporaryFolder(benchmarkOn({ openai: '', grok: '' }));
+  const terminal = fakeTerminal({
+    workingFolder: folder.path,
+    environment: { OPENAI_API_KEY: 'sk-of-this-machine' },
+  });
+  const [entry] = aGroupHeader().configs;
+  if (entry === undefined) throw new Error('expected a config');
+  const configs = [
+    { ...entry, config: 'openai', cells: 2 },
+    { ...entry, config: 'grok', cells: 0 },
+  ];
+  const header = { ...aGroupHeader({ configs }), overrides: { skipMissingKeys: true } };
+  const group = loadGroup({ header, state: 'active', isPlanned: true });
+
+  const edit = await prepareEdit(terminal, group, 'benchmark.toml', { dir: '.thrice' });
+
+  expect([...edit.skipped.keys()]).toEqual(['grok']);
+});

@@ -1,6 +1,7 @@
 import {
   type BenchmarkSpec,
   BUILTIN_PRICES_VERSION,
+  benchmarkOf,
   benchmarkSpecSchema,
   type CellKey,
   checkQuestions,
@@ -28,6 +29,7 @@ import {
   anOutput,
   aQuestion,
 } from '../../support/builders.ts';
+import { crashingStores, type Stores } from '../../support/crashing-stores.ts';
 import { aDraft, FakeEngine } from '../../support/fake-engine.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { createTestDigest, FakeSourceReader } from '../../support/fake-source-reader.ts';
@@ -70,7 +72,11 @@ class Group {
   }
 
   /** Edits the spec and the questions of the group. */
-  async edit(spec: BenchmarkSpec, rows: readonly Question[] = questions): Promise<GroupHeader> {
+  async edit(
+    spec: BenchmarkSpec,
+    rows: readonly Question[] = questions,
+    stores: Partial<Stores> = {},
+  ): Promise<GroupHeader> {
     const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
     const source = openQuestions(
       '/q.jsonl',
@@ -84,7 +90,9 @@ class Group {
     const draft = { ...aDraft(), spec, specSource };
     const skipped = new Map<string, string>();
     const edit = { benchmark, draft, source, checked, skipped, group };
-    this.header = await editGroup(edit, this.engine);
+    const { ledger, blobs, batches, clock, patterns, createDigest } = this.engine;
+    const all = { ledger, blobs, batches, clock, patterns, createDigest, ...stores };
+    this.header = await editGroup(edit, all);
     return this.header;
   }
 
@@ -384,6 +392,35 @@ describe('an edit of a group', () => {
     expect(edited.builtinPrices.version).toBe(BUILTIN_PRICES_VERSION);
     expect(edited.builtinPrices.prices).toMatchObject({ [model]: { input: 1.75 } });
     expect(await group.mismatches()).toEqual([]);
+  });
+
+  it('is completed by a repeat, wherever a crash comes', async () => {
+    const spec = aSpec({ scorer: 'includes' }, { replicates: 2 });
+    for (let afterWrites = 0; afterWrites < 30; afterWrites += 1) {
+      const group = await Group.of(aSpec());
+      const { engine } = group;
+      const dying = crashingStores(engine, {
+        afterWrites,
+        isLastWriteStored: afterWrites % 2 === 0,
+      });
+      const isOver = await group.edit(spec, questions, dying).then(
+        () => true,
+        () => false,
+      );
+      const { header } = (await engine.ledger.readGroup(group.header.group)) ?? group;
+      group.header = header;
+
+      const edited = await group.edit(spec);
+
+      expect(edited.spec.replicates).toBe(2);
+      const { configs } = await withCurrentGrading(edited, benchmarkOf(edited), engine.blobs);
+      expect(configs.map(({ scorer, grading }) => [scorer.kind, grading])).toEqual([
+        ['includes', 2],
+      ]);
+      expect(await group.mismatches()).toEqual([]);
+      if (isOver) return;
+    }
+    throw new Error('expected an edit without a crash');
   });
 
   it('keeps the files of every grading verifiable, whatever is added after', async () => {

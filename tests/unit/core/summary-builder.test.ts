@@ -142,6 +142,24 @@ describe('a summary', () => {
     expect(config?.ci95?.[1]).toBeCloseTo(0.7778, 4);
   });
 
+  it('counts a question as the same cluster in each run, also after one that was not attempted', () => {
+    const header = aGroupHeader({ runs: ['demo-r1', 'demo-r2'] });
+    const scores = { q1: [null, 1], q2: [1, 0], q3: [0, 0], q4: [0, 0] };
+    const rows = header.runs.flatMap((run, index) =>
+      Object.entries(scores).map(([id, each]) => {
+        const score = each[index] ?? null;
+        return score === null
+          ? aRowWithoutScore('not-attempted', { run, id })
+          : aCellRow({ run, id, score });
+      }),
+    );
+
+    const [config] = build(rows, { header }).configs;
+
+    // Sums 1, 1, 0, 0 of 1, 2, 2, 2, mean 2/7: sqrt((5/7)^2 + (3/7)^2 + 2 (4/7)^2) * sqrt(4/3) / 7.
+    expect(config?.stderr).toBeCloseTo(0.1914455412, 9);
+  });
+
   it('has the interval of its only replicate', () => {
     const [config] = build([aCellRow(), aCellRow({ id: 'q2', score: 0 })]).configs;
 

@@ -112,10 +112,12 @@ describe("Echo's view of a run", () => {
       ...[wrong, {}, {}].map((parts, index) => aRow('haiku-only', index, 1, parts)),
       aRowWithoutScore('failed', { config: 'haiku-only', id: 'bbh/snarks/3' }),
       aRow('sonnet-only', 3, 1),
+      aRowWithoutScore('failed', { config: 'sonnet-only', id: 'bbh/snarks/4' }),
+      aRow('haiku-only', 4, 1),
     );
 
     expect(figures['haiku-only']).toMatchObject({
-      passed: 2,
+      passed: 3,
       sonnet: { pairs: 3, onlyThis: 2, onlySonnet: 1, pValue: 1 },
     });
     expect(figures['sonnet-only']).toMatchObject({ sonnet: null });
