@@ -1,7 +1,9 @@
-import type { Summary } from '@thrice/core';
+import { readFile } from 'node:fs/promises';
+import type { CellRow, Comparison, Summary } from '@thrice/core';
 import { loadRecordings, type Simulator, startSimulator } from '@thrice/simulator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigSummary } from '../../packages/core/src/results/summary.ts';
+import { sampleVariance } from '../../packages/core/src/statistics/sample-variance.ts';
 import {
   type BbhExpectation,
   bbhFolder,
@@ -39,6 +41,19 @@ describe.runIf(hasSharedData)('BIG-Bench Hard from its recorded answers, over HT
     const config = summary.configs.find((candidate) => candidate.config === name);
     if (config === undefined) throw new Error(`no config "${name}" in ${stdout}`);
     return config;
+  }
+
+  async function scoresOf(config: string): Promise<ReadonlyMap<string, number>> {
+    const { stdout } = await thrice('ls', '--json');
+    const [group = ''] = /bbh-\d{8}T\d{6}Z[\w-]*/.exec(stdout) ?? [];
+    const file = folder.resolve(`.thrice/runs/${group}/${group}-r1/cells/${config}.jsonl`);
+    const rows = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    return new Map(
+      rows.map((line) => {
+        const { id, score } = JSON.parse(line) as CellRow;
+        return [id, score ?? Number.NaN] as const;
+      }),
+    );
   }
 
   it('asks every question of both arms exactly once', () => {
@@ -96,6 +111,41 @@ describe.runIf(hasSharedData)('BIG-Bench Hard from its recorded answers, over HT
     ]);
   });
 
+  it('compares the arms on the recorded questions of both, with the exact p of every subtask', async () => {
+    const argv = ['compare', 'bbh', 'cot', 'direct', '--by', 'subtask', '--json'];
+    const { stdout, exitCode } = await thrice(...argv);
+    const [cot, direct] = [await scoresOf('cot'), await scoresOf('direct')];
+    const both = [...cot].map(([id, score]) => ({ id, cot: score, direct: direct.get(id) ?? 0 }));
+
+    expect(exitCode).toBe(0);
+    const [pair] = (JSON.parse(stdout) as Comparison).pairs;
+    const differences = both.map((each) => each.cot - each.direct);
+    const byHand = Math.sqrt((sampleVariance(differences) ?? 0) / differences.length);
+    expect(differences).toHaveLength(3187);
+    expect(pair?.all).toMatchObject({ n: 3187, questions: 3187, onlyB: 3324, verdict: 'better' });
+    expect(pair?.all.stderr).toBeCloseTo(byHand, 12);
+    const [lower = 0, upper = 0] = pair?.all.ci95 ?? [];
+    expect(Math.abs((upper - lower) / 2 / 1.96 / byHand - 1)).toBeLessThan(0.02);
+    const subtasks = Object.entries(pair?.byTag ?? {}).filter(([, { n }]) => n > 0);
+    expect(subtasks.map(([subtask]) => subtask).toSorted()).toEqual(
+      Object.keys(expected.published_accuracy.cot).toSorted(),
+    );
+    const exact = subtasks.map(([subtask]) => {
+      const own = both.filter(({ id }) => id.includes(`${subtask}/`));
+      const more = own.filter((each) => each.cot > each.direct).length;
+      const less = own.filter((each) => each.cot < each.direct).length;
+      return Math.min(1, 2 * binomialTail(Math.min(more, less), more + less));
+    });
+    const sorted = exact.toSorted((left, right) => left - right);
+    for (const [index, [, figures]] of subtasks.entries()) {
+      const p = exact[index] ?? Number.NaN;
+      expect(figures.exact?.pValue.p).toBeCloseTo(p, 9);
+      const upTo = sorted.slice(0, sorted.lastIndexOf(p) + 1);
+      const holm = Math.max(...upTo.map((each, rank) => Math.min(1, each * (exact.length - rank))));
+      expect(figures.pHolm?.p).toBeCloseTo(holm, 9);
+    }
+  });
+
   it('verifies every published number', async () => {
     const { stdout, exitCode } = await thrice('verify', 'bbh');
 
@@ -105,3 +155,13 @@ describe.runIf(hasSharedData)('BIG-Bench Hard from its recorded answers, over HT
     );
   });
 });
+
+/** The probability of at most so many heads, by the sum of its terms. */
+function binomialTail(heads: number, count: number): number {
+  let [term, sum] = [1, 0];
+  for (let index = 0; index <= heads; index += 1) {
+    sum += term;
+    term *= (count - index) / (index + 1);
+  }
+  return sum / 2 ** count;
+}

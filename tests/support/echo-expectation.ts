@@ -47,6 +47,21 @@ const expectedSchema = z.object({
   ),
 });
 
+/** What Echo says of an arm. */
+export interface EchoView {
+  readonly [figure: string]: unknown;
+  /** Beside sonnet-only; null for that arm. */
+  readonly sonnet: SonnetPairs | null;
+}
+
+/** The tasks that two arms have a score of, by who passes them. */
+interface SonnetPairs {
+  readonly pairs: number;
+  readonly onlyThis: number;
+  readonly onlySonnet: number;
+  readonly pValue: number;
+}
+
 /** What is known of one of Echo's published files, in the words of Thrice. Ratios are rounded to four decimals. */
 export interface EchoExpectation {
   readonly tasks: number;
@@ -64,16 +79,18 @@ export interface EchoExpectation {
     /** Passed rows, rows with a grade, rows. */
     readonly bySubtask: Readonly<Record<string, readonly number[]>>;
     /** In the form of `summarize --view echo`, rounded. */
-    readonly view: object;
+    readonly view: EchoView;
   }[];
 }
 
-function viewOf(arm: string, each: z.infer<typeof armSchema>): object {
-  const {
-    oracle_alignment_raw: all,
-    oracle_alignment_verdicts: scored,
-    vs_sonnet_only: sonnet,
-  } = each;
+function sonnetOf({ vs_sonnet_only: sonnet }: z.infer<typeof armSchema>): SonnetPairs | null {
+  if (sonnet === undefined) return null;
+  const { pairs, only_this: onlyThis, only_sonnet: onlySonnet, p_exact: pValue } = sonnet;
+  return { pairs, onlyThis, onlySonnet, pValue };
+}
+
+function viewOf(arm: string, each: z.infer<typeof armSchema>): EchoView {
+  const { oracle_alignment_raw: all, oracle_alignment_verdicts: scored } = each;
   return {
     config: arm,
     rows: each.n,
@@ -88,14 +105,7 @@ function viewOf(arm: string, each: z.infer<typeof armSchema>): object {
       pricedScored: each.cost_priced_verdicts,
     },
     oracle: all && scored ? { all: alignmentOf(all), scored: alignmentOf(scored) } : null,
-    sonnet: sonnet
-      ? {
-          pairs: sonnet.pairs,
-          onlyThis: sonnet.only_this,
-          onlySonnet: sonnet.only_sonnet,
-          pValue: sonnet.p_exact,
-        }
-      : null,
+    sonnet: sonnetOf(each),
   };
 }
 

@@ -70,6 +70,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
   addResumeCommands(program, run);
   addStopCommands(program, run);
   addInspectCommands(program, run);
+  addComparisonCommands(program, run);
   addGradingCommands(program, run);
   addDlqCommands(program, run);
   addStageCommands(program, run);
@@ -249,6 +250,27 @@ function addInspectCommands(program: Command, run: Run): void {
     .action(run(async () => (await import('./commands/summarize.ts')).summarizeGroup));
 }
 
+function addComparisonCommands(program: Command, run: Run): void {
+  program
+    .command('compare')
+    .description('compare configs of a group, or two groups, question by question')
+    .argument(
+      '<group>',
+      'group or run name, unique prefix, or label; STAGE:NAME for one of a stage',
+    )
+    .argument('[others...]', 'configs of it, the first against the others; or another group or run')
+    .option('--on <figure>', 'a metric instead of the score')
+    .option('--by <tag>', 'also compare by the values of this tag')
+    .option('--margin <x>', 'say no worse where A is worse by less than this', positiveNumber)
+    .option('--allow', 'compare questions that are asked in other words too')
+    .option('--md', 'print Markdown')
+    .option('--csv', 'print CSV')
+    .option(...folderOption)
+    .option(...stageOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/compare.ts')).compare));
+}
+
 function addGradingCommands(program: Command, run: Run): void {
   program
     .command('rescore')
@@ -405,6 +427,11 @@ function wholeNumberTo(maximum: number): (text: string) => number {
     if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= maximum) return Number(text);
     throw new InvalidArgumentError(`Expected a whole number, 1..${maximum}.`);
   };
+}
+
+function positiveNumber(text: string): number {
+  if (/^\d{0,9}(?:\.\d{1,9})?$/.test(text) && Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError('Expected a number above 0, as in 0.02.');
 }
 
 function ratio(text: string): number {

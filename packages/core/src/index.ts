@@ -78,6 +78,13 @@ export {
   rescoreGroup,
   type SpecScorers,
 } from './change/rescore-group.ts';
+export {
+  type ComparedConfig,
+  type ComparisonRequest,
+  type ConfigPair,
+  compareConfigs,
+} from './compare/compare-configs.ts';
+export type { ComparedPair, Comparison, PairedFigures } from './compare/comparison.ts';
 export { deployedFolders } from './deployed-code.ts';
 export type { DlqFilter, DlqSelection } from './dlq/filter.ts';
 export {
@@ -395,7 +402,13 @@ export { readJudgedGroup } from './results/read-judged-group.ts';
 export { type RowStores, readRows } from './results/read-rows.ts';
 export { type Summary, summarySchema } from './results/summary.ts';
 export { SummaryBuilder } from './results/summary-builder.ts';
-export { formatDollars } from './results/summary-formats.ts';
+export {
+  formatDollars,
+  formatFigure,
+  formatPercent,
+  formatPlain,
+  NO_FIGURE,
+} from './results/summary-formats.ts';
 export { renderSummary, renderTagTable } from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';
 export { confidenceOf } from './scorers/confidence/answer-alone.ts';

@@ -1,11 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Summary } from '@thrice/core';
+import type { Comparison, Summary } from '@thrice/core';
 import { LocalEngine } from '@thrice/local';
 import { describe, expect, it } from 'vitest';
 import { bbhFolder } from '../../support/bbh-benchmark.ts';
-import { type EchoExpectation, readEchoExpectation } from '../../support/echo-expectation.ts';
+import {
+  type EchoExpectation,
+  type EchoView,
+  readEchoExpectation,
+} from '../../support/echo-expectation.ts';
 import { anEchoLine, anEchoMeta, linesOf } from '../../support/echo-rows.ts';
 import { callThrice, type Outcome } from '../../support/run-thrice.ts';
 import { hasSharedData, sharedDataDir } from '../../support/shared-data.ts';
@@ -227,6 +231,39 @@ describe.runIf(hasSharedData)('the published files of Echo', () => {
     }
   });
 
+  it('have the exact p of every arm against sonnet-only, and a verdict only where it tells', async () => {
+    const expected = readEchoExpectation();
+    await using folder = await temporaryFolder();
+    const imports = await importFiles(folder, ...files);
+    const seen: unknown[] = [];
+    const published: unknown[] = [];
+    const verdicts: string[] = [];
+
+    for (const { file, group } of imports) {
+      const name = basename(file);
+      for (const { arm, view } of expected.get(name)?.arms ?? []) {
+        const { sonnet } = view;
+        if (sonnet === null) continue;
+        const { stdout } = await thrice(folder, 'compare', group, arm, 'sonnet-only', '--json');
+        const all = (JSON.parse(stdout) as Comparison).pairs[0]?.all;
+        const { p = Number.NaN } = all?.exact?.pValue ?? {};
+        seen.push([name, arm, all?.n, all?.gained, all?.lost, p.toFixed(4)]);
+        const { pairs, onlyThis, onlySonnet, pValue } = sonnet;
+        published.push([name, arm, pairs, onlyThis, onlySonnet, pValue.toFixed(4)]);
+        if (all?.verdict !== 'not resolved') verdicts.push(`${arm}: ${all?.verdict}, ${pValue}`);
+      }
+    }
+
+    expect(seen.length).toBeGreaterThan(10);
+    expect(seen).toEqual(published);
+    // 6 tasks against none, and the best of five arms: beside them it is not resolved either.
+    expect(verdicts).toEqual(['echo-judge: better, 0.0312']);
+    const all = await thrice(folder, 'compare', imports[0]?.group ?? '', 'sonnet-only', '--json');
+    const { pairs } = JSON.parse(all.stdout) as Comparison;
+    expect(pairs.map((pair) => pair.all.verdict)).toEqual(pairs.map(() => 'not resolved'));
+    expect(pairs.length).toBe(5);
+  });
+
   it('name the targets of BIG-Bench Hard', async () => {
     await using folder = await temporaryFolder();
 
@@ -321,7 +358,9 @@ function readdirIfThere(folder: string): readonly string[] {
 
 /** Ratios are rounded as `expected.json` has them. */
 function viewFile({ notices, unscored, summary }: Imported, viewed: Outcome): EchoExpectation {
-  const { configs } = JSON.parse(viewed.stdout, rounded) as { readonly configs: readonly object[] };
+  const { configs } = JSON.parse(viewed.stdout, rounded) as {
+    readonly configs: readonly EchoView[];
+  };
   const isFlagged = notices.some((notice) => notice.startsWith('pre-isolation'));
   return {
     tasks: summary.questions,
@@ -346,7 +385,7 @@ function viewFile({ notices, unscored, summary }: Imported, viewed: Outcome): Ec
           [tag.correct, tag.scored + tag.unparsed, tag.cells],
         ]),
       ),
-      view: configs[index] ?? {},
+      view: configs[index] ?? { sonnet: null },
     })),
   };
 }

@@ -68,16 +68,18 @@ export function listAnswerChanges(
   );
 }
 
-function factsOf(
-  name: string,
+function factsOf(name: string, plan: ResolvedPlan): Readonly<Record<string, unknown>> | undefined {
+  const config = plan.benchmark.configs.find((each) => each.name === name);
+  return config && answerFactsOf(config, plan, `configs.${name}.`);
+}
+
+/** What the answers of a config depend on, by its key in the spec. */
+export function answerFactsOf(
+  config: Config,
   { spec, benchmark }: ResolvedPlan,
-): Readonly<Record<string, unknown>> | undefined {
-  const config = benchmark.configs.find((each) => each.name === name);
-  if (config === undefined) return undefined;
-  const own = Object.entries(ANSWER_KEYS).map(([key, read]) => [
-    `configs.${name}.${key}`,
-    read(config),
-  ]);
+  prefix = '',
+): Readonly<Record<string, unknown>> {
+  const own = Object.entries(ANSWER_KEYS).map(([key, read]) => [`${prefix}${key}`, read(config)]);
   const ofLanes = config.roles.flatMap(({ lane: name }) => {
     const lane: Partial<Lane> = benchmark.lanes.get(name) ?? {};
     const behaviour = name === SIMULATOR_LANE ? spec.lanes[SIMULATOR_LANE]?.behaviour : null;

@@ -1,0 +1,146 @@
+import {
+  type ComparedConfig,
+  type ConfigPair,
+  plannedConfigs,
+  suggestName,
+  ThriceError,
+  toThriceError,
+  withCurrentGrading,
+} from '@thrice/core';
+import type { Terminal } from '../shell/terminal.ts';
+import type { Engine, EngineOptions } from './engine.ts';
+import { findRuns } from './find-group.ts';
+import { openEngine } from './open-engine.ts';
+
+/** The configs to compare, and the engines that they are read from. */
+export interface Compared extends Disposable {
+  readonly pairs: readonly ConfigPair[];
+  /** Flag of commands that show a cell of the first group. */
+  readonly flag: string;
+}
+
+/**
+ * Finds what a comparison is of.
+ *
+ * @param names - A group or run, then configs of it: the first is compared with each other one, or with all others of the
+ *   group. Or two groups or runs, whose configs are compared by name, or the only one of each. `STAGE:` before a group or
+ *   run takes it from that stage.
+ * @throws {ThriceError} `invalid-argument` where there is nothing to compare; `unknown-group` for any that is not found.
+ */
+export async function findCompared(
+  names: readonly string[],
+  options: EngineOptions,
+  terminal: Terminal,
+): Promise<Compared> {
+  const engines: Engine[] = [];
+  const close = () => {
+    for (const engine of engines) engine[Symbol.dispose]();
+  };
+  try {
+    const find = async (name: string) => {
+      const { engine, rest } = await openFor(name, options, terminal);
+      engines.push(engine);
+      return { engine, side: await readSide(rest, engine) };
+    };
+    const [first = '', second, ...more] = names;
+    const { engine, side } = await find(first);
+    const isGroup = second !== undefined && !side.some(({ config }) => config.name === second);
+    const pairs = isGroup
+      ? pairGroups([first, second, ...more], side, await findOther(second, first, side, find))
+      : pairConfigs(first, side, names.slice(1));
+    return { pairs, flag: engine.flag, [Symbol.dispose]: close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Finds the second group; a name that is none may be that of a config. */
+async function findOther(
+  name: string,
+  group: string,
+  side: readonly ComparedConfig[],
+  find: (name: string) => Promise<{ readonly side: readonly ComparedConfig[] }>,
+): Promise<readonly ComparedConfig[]> {
+  try {
+    return (await find(name)).side;
+  } catch (error) {
+    if (toThriceError(error).code !== 'unknown-group') throw error;
+    const known = side.map(({ config }) => config.name);
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `compare: expected a config of ${group} (${known.join(', ')}), or another group or run, received "${name}"${suggestName(name, known)}`,
+      cause: error,
+    });
+  }
+}
+
+async function openFor(
+  name: string,
+  options: EngineOptions,
+  terminal: Terminal,
+): Promise<{ readonly engine: Engine; readonly rest: string }> {
+  const [stage, rest] = name.split(':', 2);
+  const isPlain = stage === undefined || rest === undefined;
+  const engine = await openEngine(isPlain ? options : { dir: options.dir, stage }, terminal);
+  return { engine, rest: isPlain ? name : rest };
+}
+
+async function readSide(name: string, engine: Engine): Promise<readonly ComparedConfig[]> {
+  const { group, runs } = await findRuns(engine.ledger, name, engine.flag);
+  const { header, benchmark } = group;
+  const graded = await withCurrentGrading(header, benchmark, engine.blobs);
+  return plannedConfigs(header, graded).map((config) => ({ group, config, runs, stores: engine }));
+}
+
+function pairConfigs(
+  name: string,
+  configs: readonly ComparedConfig[],
+  chosen: readonly string[],
+): readonly ConfigPair[] {
+  const known = configs.map(({ config }) => config.name);
+  const find = (wanted: string) => {
+    const found = configs.find(({ config }) => config.name === wanted);
+    if (found !== undefined) return found;
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `compare: expected a config of ${name} (${known.join(', ')}), received "${wanted}"${suggestName(wanted, known)}`,
+    });
+  };
+  const [first, ...others] = chosen.map(find);
+  const a = first ?? configs[0];
+  const against = others.length > 0 ? others : configs.filter((each) => each !== a);
+  if (a !== undefined && against.length > 0 && !against.includes(a))
+    return against.map((b) => [a, b] as const);
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `compare: expected two configs of ${name}, or two groups, received ${known.length === 1 ? `a group with the only config "${known[0]}"` : `"${a?.config.name}" twice`}; name another config or group`,
+  });
+}
+
+function pairGroups(
+  names: readonly string[],
+  left: readonly ComparedConfig[],
+  right: readonly ComparedConfig[],
+): readonly ConfigPair[] {
+  const [first, second, ...more] = names;
+  if (more.length > 0) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `compare: expected a group and its configs, or two groups, received ${names.join(' ')}; "${second}" is no config of ${first}`,
+    });
+  }
+  const [own, other] = [left[0], right[0]];
+  if (left.length === 1 && right.length === 1 && own && other) return [[own, other]];
+  const shared = left.flatMap((a) => {
+    const b = right.find(({ config }) => config.name === a.config.name);
+    return b === undefined ? [] : [[a, b] as const];
+  });
+  if (shared.length > 0) return shared;
+  const listOf = (side: readonly ComparedConfig[]) =>
+    side.map(({ config }) => config.name).join(', ');
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `compare: expected configs of the same name, or one in each group, received ${listOf(left)} in ${first} and ${listOf(right)} in ${second}`,
+  });
+}

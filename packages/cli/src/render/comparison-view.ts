@@ -1,0 +1,240 @@
+import {
+  type ComparedPair,
+  type Comparison,
+  countOf,
+  formatFigure,
+  formatPercent,
+  formatPlain,
+  NO_FIGURE,
+  type PairedFigures,
+  renderTable,
+  type TableForm,
+  wrapLine,
+} from '@thrice/core';
+
+/** Changed questions that are listed of each pair; `--json` has all. */
+const LISTED_QUESTIONS = 10;
+
+/** How a comparison is shown. */
+export interface ComparisonForm {
+  readonly form: TableForm;
+  /** Characters of a line of text; undefined for no limit. */
+  readonly width: number | undefined;
+  /** Flag of the commands that show a cell. */
+  readonly flag: string;
+}
+
+/**
+ * Renders a comparison: a row for each pair, those of the values of a tag below it, what differs between the two, and the
+ * questions that changed most, each with the command that shows it.
+ *
+ * CSV is data, one table of plain numbers.
+ */
+export function renderComparison(comparison: Comparison, view: ComparisonForm): string {
+  const { form, width } = view;
+  const rows = comparison.pairs.flatMap((pair) => [
+    { pair, value: '', figures: pair.all },
+    ...Object.entries(pair.byTag).map(([value, figures]) => ({ pair, value, figures })),
+  ]);
+  if (form === 'csv') return renderData(comparison, rows);
+  const shown: Shown = {
+    comparison,
+    isExact: rows.some(({ figures }) => figures.exact !== null),
+    isCorrected: comparison.pairs.length > 1 || comparison.tag !== null,
+  };
+  const table = renderTable(
+    headerOf(shown),
+    rows.map((row) => cellsOf(row, shown)),
+    form,
+    width,
+  );
+  const notes = comparison.pairs.flatMap((pair) => describePair(pair, comparison, view));
+  const lines = [...legendOf(shown), ...notes];
+  return [describeWhat(comparison), table, ...lines]
+    .map((line) => (form === 'text' ? wrapLine(line, width) : line))
+    .join('\n');
+}
+
+/** A row of the table: a pair, or one value of the tag. */
+interface Row {
+  readonly pair: ComparedPair;
+  /** Of the tag; empty for all questions. */
+  readonly value: string;
+  readonly figures: PairedFigures;
+}
+
+function describeWhat({ figure, margin }: Comparison): string {
+  const most = margin === null ? '' : `; no worse: by less than ${margin}`;
+  return `${figure} of A less that of B, over the questions for which both have it${most}`;
+}
+
+/** What the columns of the table depend on. */
+interface Shown {
+  readonly comparison: Comparison;
+  readonly isExact: boolean;
+  /** Whether there are several comparisons beside each other. */
+  readonly isCorrected: boolean;
+}
+
+function headerOf({ comparison: { tag }, isExact, isCorrected }: Shown): readonly string[] {
+  return [
+    ...['A', 'B', ...(tag === null ? [] : [tag])],
+    ...['n', 'mean A', 'mean B', 'difference', '95 %', 'p'],
+    ...(isExact ? ['exact p'] : []),
+    ...(isCorrected ? ['Holm'] : []),
+    ...['A more', 'B more', 'verdict'],
+  ];
+}
+
+function cellsOf(
+  { pair, value, figures }: Row,
+  { comparison, isExact, isCorrected }: Shown,
+): readonly string[] {
+  const { n, a, b, difference, ci95, pValue, pHolm, exact, gained, lost } = figures;
+  const show = comparison.figure === 'score' ? formatPercent : formatFigure;
+  return [
+    nameOf(pair.a, pair.b),
+    nameOf(pair.b, pair.a),
+    ...(comparison.tag === null ? [] : [value === '' ? 'all' : value]),
+    String(n),
+    show(a),
+    show(b),
+    show(difference),
+    ci95 === null ? NO_FIGURE : `${show(ci95[0])} to ${show(ci95[1])}`,
+    showP(pValue),
+    ...(isExact ? [showP(exact?.pValue ?? null)] : []),
+    ...(isCorrected ? [showP(pHolm)] : []),
+    String(gained),
+    String(lost),
+    describeVerdict(figures),
+  ];
+}
+
+/** A config; with its group, or its run, where these differ. */
+function nameOf(side: ComparedPair['a'], other: ComparedPair['a']): string {
+  const [run, another] = side.runs;
+  const where = another === undefined && run !== undefined ? run : side.group;
+  const isSamePlace = side.group === other.group && side.runs.join() === other.runs.join();
+  return isSamePlace ? side.config : `${where} ${side.config}`;
+}
+
+function describeVerdict({
+  verdict,
+  why,
+  moreQuestions,
+  coverageA,
+  coverageB,
+}: PairedFigures): string {
+  switch (why) {
+    case null:
+      return verdict;
+    case 'too-few':
+      return `${verdict} (too few questions)`;
+    case 'coverage':
+      return `${verdict} (coverage ${formatPercent(coverageA)} and ${formatPercent(coverageB)} %)`;
+    case 'noise':
+      return moreQuestions === null
+        ? verdict
+        : `${verdict} (about ${countOf(moreQuestions, 'more question')})`;
+  }
+}
+
+type P = PairedFigures['pValue'];
+
+/** A p-value; small ones by their logarithm, because they may be smaller than any number. */
+function showP(value: P): string {
+  if (value === null) return NO_FIGURE;
+  if (value.p >= 0.001) return value.p.toFixed(3);
+  const exponent = Math.floor(value.log10P);
+  return `${(10 ** (value.log10P - exponent)).toFixed(1)}e${exponent}`;
+}
+
+function legendOf({ comparison, isExact, isCorrected }: Shown): readonly string[] {
+  const { tag } = comparison;
+  const family = tag === null ? 'pairs' : 'pairs, and for that of the values of the tag';
+  const decides = isExact ? 'exact p' : 'p';
+  return [
+    "95 %, p: Student's t over questions",
+    ...(isExact ? ["exact p: McNemar's test on right and wrong"] : []),
+    ...(isCorrected ? [`Holm: ${decides}, corrected for the number of ${family}`] : []),
+    `verdict: by ${isCorrected ? 'Holm' : decides}, at 5 %`,
+    '',
+  ];
+}
+
+function describePair(
+  pair: ComparedPair,
+  comparison: Comparison,
+  { flag }: ComparisonForm,
+): readonly string[] {
+  const { a, b, all, differs, otherTexts, changed } = pair;
+  const title = `${nameOf(a, b)} and ${nameOf(b, a)}:`;
+  const { n, questions, onlyA, onlyB, coverageA, coverageB, bounds } = all;
+  const isWhole = coverageA === 1 && coverageB === 1;
+  const missing =
+    isWhole || bounds === null
+      ? []
+      : [
+          `  ${n} of ${countOf(questions, 'question')}; coverage ${formatPercent(coverageA)} and ${formatPercent(coverageB)} %; whatever is missing, the difference is ${formatPercent(bounds[0])} to ${formatPercent(bounds[1])}`,
+        ];
+  const left =
+    onlyA + onlyB === 0
+      ? []
+      : [`  left out: ${countOf(onlyA, 'question')} of A alone, ${onlyB} of B alone`];
+  const others =
+    otherTexts === 0
+      ? []
+      : [`  ${countOf(otherTexts, 'question')} of the same id, asked in other words`];
+  const differences = differs.map(
+    (each) => `  ${each.key}: ${each.a ?? 'nothing'} and ${each.b ?? 'nothing'}`,
+  );
+  const listed = changed.slice(0, LISTED_QUESTIONS);
+  const show = comparison.figure === 'score' ? formatPercent : formatFigure;
+  const commands = listed.map(
+    ({ id, a: own, b: other }) =>
+      `  ${show(own)} and ${show(other)}: thrice show ${a.runs[0]} ${a.config} ${quoted(id)}${flag}`,
+  );
+  const more = changed.length - listed.length;
+  const rest = more === 0 ? [] : [`  and ${countOf(more, 'question')} more: --json`];
+  return [title, ...missing, ...left, ...others, ...differences, ...commands, ...rest];
+}
+
+function quoted(id: string): string {
+  return /^[\w./:-]+$/.test(id) ? id : `'${id.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+const DATA_COLUMNS = [
+  ...['groupA', 'configA', 'groupB', 'configB', 'figure', 'tag', 'value'],
+  ...[
+    'n',
+    'questions',
+    'onlyA',
+    'onlyB',
+    'coverageA',
+    'coverageB',
+    'a',
+    'b',
+    'difference',
+    'stderr',
+  ],
+  ...['ci95Lower', 'ci95Upper', 'effect', 'boundLower', 'boundUpper', 'p', 'exactP', 'pHolm'],
+  ...['gained', 'lost', 'same', 'verdict', 'why', 'moreQuestions'],
+];
+
+function renderData({ figure, tag }: Comparison, rows: readonly Row[]): string {
+  const data = rows.map(({ pair: { a, b }, value, figures }) => {
+    const cells: readonly unknown[] = [
+      ...[a.group, a.config, b.group, b.config, figure, value === '' ? null : tag, value],
+      ...[figures.n, figures.questions, figures.onlyA, figures.onlyB],
+      ...[figures.coverageA, figures.coverageB],
+      ...[figures.a, figures.b, figures.difference, figures.stderr],
+      ...[figures.ci95?.[0], figures.ci95?.[1], figures.effect],
+      ...[figures.bounds?.[0], figures.bounds?.[1], figures.pValue?.p],
+      ...[figures.exact?.pValue.p, figures.pHolm?.p],
+      ...[figures.gained, figures.lost, figures.same],
+      ...[figures.verdict, figures.why, figures.moreQuestions],
+    ];
+    return cells.map(formatPlain);
+  });
+  return renderTable(DATA_COLUMNS, data, 'csv');
+}

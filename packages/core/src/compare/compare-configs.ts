@@ -1,0 +1,196 @@
+import { canonicalText } from '../domain/canonical-text.ts';
+import type { MetricDeclaration } from '../domain/grade.ts';
+import { ownValue, type Question } from '../domain/question.ts';
+import { ThriceError } from '../errors.ts';
+import type { CreateDigest } from '../ports/digest.ts';
+import { type RowStores, readQuestionRows } from '../results/read-rows.ts';
+import { metricsByConfig } from '../scorers/metrics-by-config.ts';
+import { suggestName } from '../spec/nearest-name.ts';
+import { countOf } from '../wording.ts';
+import { compareValues, listChanged, type ValuesById } from './compare-values.ts';
+import type { ComparedPair, ComparedSide, Comparison, PairedFigures } from './comparison.ts';
+import { describeDifferences, type GradedConfig } from './describe-differences.ts';
+import { judgeFigures, type VerdictRule } from './judge-figures.ts';
+import { QuestionValues, SCORE } from './question-values.ts';
+
+/** A config to compare, and where its rows are read from. */
+export interface ComparedConfig extends GradedConfig {
+  readonly stores: RowStores;
+}
+
+/** What is compared, and how. */
+export interface ComparisonRequest {
+  /** `score`, or the name of a metric that both declare. @default `score` */
+  readonly figure?: string | undefined;
+  /** A tag of the questions: each of its values is compared as well. @default none */
+  readonly tag?: string | undefined;
+  /** The most that A may be worse and still be no worse, > 0. @default nobody asks */
+  readonly margin?: number | undefined;
+  /** Compares questions that are asked in other words too. @default false */
+  readonly allowsOtherTexts?: boolean | undefined;
+}
+
+/** How the compared figure is read. */
+type Figure = Pick<MetricDeclaration, 'range'> & Pick<Comparison, 'better'>;
+
+const SCORES: Figure = { better: 'higher', range: [0, 1] };
+
+/** A config, and what it is measured against. */
+export type ConfigPair = readonly [a: ComparedConfig, b: ComparedConfig];
+
+/**
+ * Compares pairs of configs, question by question, on the questions that both have answered.
+ *
+ * Verdicts are corrected for the number of pairs, and those of a tag for the number of its values.
+ *
+ * @param pairs - Not empty. The rows of a config that stands in several are read once.
+ * @throws {ThriceError} `invalid-argument` for a figure that one of them does not have, a tag that no question has, and
+ *   questions of the same id that are asked in other words, unless they are allowed.
+ */
+export async function compareConfigs(
+  pairs: readonly ConfigPair[],
+  request: ComparisonRequest,
+  createDigest: CreateDigest,
+): Promise<Comparison> {
+  const { figure: name = SCORE, tag = null, margin = null, allowsOtherTexts = false } = request;
+  const configs = [...new Set(pairs.flat())];
+  const { better, range } = findFigure(name, configs);
+  const files = new Set(configs.map(({ group }) => group.header.questions.sha256));
+  const digestOf = files.size === 1 ? undefined : digestWith(createDigest);
+  const values = new Map<ComparedConfig, ValuesById>();
+  for (const config of configs) values.set(config, await readValues(config, name, digestOf));
+  const read = pairs.map(([a, b]): ReadPair => {
+    const [first, second] = [values.get(a) ?? NO_VALUES, values.get(b) ?? NO_VALUES];
+    return { a, b, first, second, otherTexts: countOtherTexts(first, second) };
+  });
+  if (!allowsOtherTexts) refuseOtherTexts(read);
+  if (tag !== null) checkTag(tag, [...values.values()]);
+  const coverageFloor = Math.max(...configs.map(({ group }) => group.benchmark.coverageFloor));
+  const rule = { better, margin, coverageFloor };
+  const width = range[1] - range[0];
+  const figures = read.map(({ first, second }) => compareValues(first, second, width));
+  const judged = judgeFigures(figures, rule);
+  const compared = read.flatMap((pair, index): ComparedPair[] => {
+    const all = judged[index];
+    if (all === undefined) return [];
+    const { a, b, first, second, otherTexts } = pair;
+    const byTag = tag === null ? {} : compareByTag(tag, pair, { width, rule });
+    const changed = [...listChanged(first, second, better)];
+    const differs = describeDifferences(a, b);
+    return [{ a: sideOf(a), b: sideOf(b), differs, otherTexts, all, byTag, changed }];
+  });
+  return { schemaVersion: 1, figure: name, better, margin, tag, pairs: compared };
+}
+
+/** A pair with the values of the compared figure. */
+interface ReadPair {
+  readonly a: ComparedConfig;
+  readonly b: ComparedConfig;
+  readonly first: ValuesById;
+  readonly second: ValuesById;
+  /** Questions that they were asked in other words. */
+  readonly otherTexts: number;
+}
+
+const NO_VALUES: ValuesById = new Map();
+
+/** Finds how a figure is read that all configs have. */
+function findFigure(name: string, configs: readonly ComparedConfig[]): Figure {
+  if (name === SCORE) return SCORES;
+  const declared = configs.map(({ config, stores }) => {
+    const metrics = metricsByConfig([config], stores.scorers).get(config.name) ?? [];
+    return new Map(metrics.map((metric) => [metric.name, metric]));
+  });
+  const [own] = declared;
+  const metric = own?.get(name);
+  if (metric !== undefined && declared.every((each) => each.has(name))) {
+    const { better, range } = metric;
+    return { range, better: better === 'none' ? null : better };
+  }
+  const shared = [...(own?.keys() ?? [])].filter((each) => declared.every((all) => all.has(each)));
+  const known = [SCORE, ...shared];
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `--on: expected a figure that all of them have (${known.join(', ')}), received "${name}"${suggestName(name, known)}`,
+  });
+}
+
+async function readValues(
+  { group, config, runs, stores }: ComparedConfig,
+  figure: string,
+  digestOf: DigestQuestion | undefined,
+): Promise<ValuesById> {
+  const values = new QuestionValues(figure, digestOf);
+  for (const run of runs)
+    for await (const row of readQuestionRows(group.header, run, config, stores)) values.add(row);
+  return values.byId;
+}
+
+type DigestQuestion = (question: Question) => string;
+
+/** Digests what is asked: neither the target nor what the question is about. */
+function digestWith(createDigest: CreateDigest): DigestQuestion {
+  return ({ question, messages, choices, attachments }) => {
+    const digest = createDigest();
+    digest.update(canonicalText({ question, messages, choices, attachments }));
+    return digest.hex();
+  };
+}
+
+function countOtherTexts(own: ValuesById, other: ValuesById): number {
+  return [...own].filter(([id, { digest }]) => {
+    const another = other.get(id);
+    return another !== undefined && another.digest !== digest;
+  }).length;
+}
+
+function refuseOtherTexts(pairs: readonly ReadPair[]): void {
+  const found = pairs.find(({ otherTexts }) => otherTexts > 0);
+  if (found === undefined) return;
+  const [a, b] = [found.a, found.b].map(({ group }) => group.header.group);
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `expected the same questions in ${a} and ${b}, received ${countOf(found.otherTexts, 'question')} of the same id that ask something else; --allow compares them all the same, and says so`,
+  });
+}
+
+function checkTag(tag: string, read: readonly ValuesById[]): void {
+  const known = new Set(
+    read.flatMap((values) => [...values.values()].flatMap(({ tags }) => Object.keys(tags))),
+  );
+  if (known.has(tag)) return;
+  const expected =
+    known.size === 0 ? 'the questions have no tags' : `expected ${[...known].join(', ')}`;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `--by: unknown tag "${tag}"${suggestName(tag, [...known])} (${expected})`,
+  });
+}
+
+function compareByTag(
+  tag: string,
+  pair: ReadPair,
+  { width, rule }: { readonly width: number; readonly rule: VerdictRule },
+): Readonly<Record<string, PairedFigures>> {
+  const [first, second] = [pair.first, pair.second].map((values) =>
+    Map.groupBy(values, ([, { tags }]) => ownValue(tags, tag)),
+  );
+  const names = [...new Set([...(first?.keys() ?? []), ...(second?.keys() ?? [])])].filter(
+    (name) => name !== undefined,
+  );
+  const figures = names.map((name) =>
+    compareValues(new Map(first?.get(name)), new Map(second?.get(name)), width),
+  );
+  const judged = judgeFigures(figures, rule);
+  return Object.fromEntries(
+    names.flatMap((name, index) => {
+      const each = judged[index];
+      return each === undefined ? [] : [[name, each] as const];
+    }),
+  );
+}
+
+function sideOf({ group, config, runs }: ComparedConfig): ComparedSide {
+  const { name, grading } = config;
+  return { group: group.header.group, runs: [...runs], config: name, grading };
+}

@@ -1,0 +1,62 @@
+import type { CellRow } from '../domain/cell.ts';
+import { ownValue, type Question } from '../domain/question.ts';
+import type { QuestionRow } from '../results/read-rows.ts';
+
+/** The figure that is compared unless another one is named. */
+export const SCORE = 'score';
+
+/** What a config has for one question, over replicates. */
+export interface QuestionValue {
+  /** Sum of the figure over the cells that have it. */
+  readonly sum: number;
+  /** Cells that have it. */
+  readonly count: number;
+  /** Cells, whatever became of them. */
+  readonly cells: number;
+  readonly tags: Question['tags'];
+  /** Of what is asked; undefined where nobody asks for it. */
+  readonly digest: string | undefined;
+  readonly target: Question['target'];
+}
+
+/** The values of one figure of a config, by question. */
+export class QuestionValues {
+  readonly #figure: string;
+  readonly #digestOf: ((question: Question) => string) | undefined;
+  readonly #byId = new Map<
+    string,
+    { -readonly [Key in keyof QuestionValue]: QuestionValue[Key] }
+  >();
+
+  /**
+   * @param figure - `score`, or the name of a metric.
+   * @param digestOf - Tells questions apart that are asked otherwise. @default nobody compares them
+   */
+  constructor(figure: string, digestOf?: (question: Question) => string) {
+    this.#figure = figure;
+    this.#digestOf = digestOf;
+  }
+
+  add({ question, row }: QuestionRow): void {
+    const { id, tags, target } = question;
+    const known = this.#byId.get(id);
+    const value = known ?? { sum: 0, count: 0, cells: 0, tags, digest: undefined, target };
+    if (known === undefined) {
+      value.digest = this.#digestOf?.(question);
+      this.#byId.set(id, value);
+    }
+    const figure = figureOf(row, this.#figure);
+    value.cells += 1;
+    if (figure === null) return;
+    value.sum += figure;
+    value.count += 1;
+  }
+
+  get byId(): ReadonlyMap<string, QuestionValue> {
+    return this.#byId;
+  }
+}
+
+function figureOf(row: CellRow, figure: string): number | null {
+  return figure === SCORE ? row.score : (ownValue(row.metrics, figure) ?? null);
+}

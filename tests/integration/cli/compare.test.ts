@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { anEchoLine, anEchoMeta, linesOf } from '../../support/echo-rows.ts';
+import { callThrice, type Outcome } from '../../support/run-thrice.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
+
+const tasks = Array.from({ length: 12 }, (_, index) => index);
+
+/** A file of Echo in which `haiku-only` passes all tasks, and `sonnet-only` the last four. */
+function aSweep(arms: readonly string[] = ['haiku-only', 'sonnet-only']): string {
+  return linesOf(
+    anEchoMeta({ arms }),
+    ...tasks.flatMap((task) =>
+      arms.map((arm) =>
+        anEchoLine({ task: `bbh/snarks/${task}`, arm, passed: arm === 'haiku-only' || task >= 8 }),
+      ),
+    ),
+  );
+}
+
+/** A folder with imported groups; the name of each is that of its file. */
+async function openFolder(files: Readonly<Record<string, string>>) {
+  const folder = await temporaryFolder(files);
+  const groups: string[] = [];
+  for (const file of Object.keys(files)) {
+    const { stdout } = await callThrice(['import', 'echo', file], { cwd: folder.path });
+    groups.push(stdout.split('\n')[0] ?? '');
+  }
+  return { folder, groups };
+}
+
+const first = '20260701T000922Z_bbh_n12.jsonl';
+const second = '20260702T000922Z_bbh_n12.jsonl';
+
+async function compare(folder: TemporaryFolder, ...argv: readonly string[]): Promise<Outcome> {
+  return await callThrice(['compare', ...argv], { cwd: folder.path });
+}
+
+describe('thrice compare', () => {
+  it('prints the difference, its tests, the verdict, and the questions that changed, the worst first', async () => {
+    const { folder, groups } = await openFolder({ [first]: aSweep() });
+    await using _ = folder;
+    const [group = ''] = groups;
+
+    const { stdout, exitCode } = await compare(folder, group, 'sonnet-only', 'haiku-only');
+
+    expect(exitCode).toBe(0);
+    expect(stdout.split('\n').slice(0, 10)).toEqual([
+      'score of A less that of B, over the questions for which both have it',
+      'A            B            n  mean A  mean B  difference  95 %            p       exact p  A more  B more  verdict',
+      'sonnet-only  haiku-only  12    33.3   100.0       -66.7  -98.0 to -35.4  6.6e-4    0.008       0       8  worse',
+      '',
+      "95 %, p: Student's t over questions",
+      "exact p: McNemar's test on right and wrong",
+      'verdict: by exact p, at 5 %',
+      '',
+      'sonnet-only and haiku-only:',
+      `  0.0 and 100.0: thrice show ${group}-r1 sonnet-only bbh/snarks/0`,
+    ]);
+  });
+
+  it('compares the first config with all others, and the groups of two sweeps by the names of their configs', async () => {
+    const { folder, groups } = await openFolder({ [first]: aSweep(), [second]: aSweep() });
+    await using _ = folder;
+    const [left = '', right = ''] = groups;
+
+    const within = await compare(folder, left, '--csv');
+    const between = await compare(folder, left, `${right}-r1`, '--csv');
+
+    expect(csvOf(within, 'configA', 'configB', 'verdict')).toEqual([
+      ['haiku-only', 'sonnet-only', 'better'],
+    ]);
+    expect(csvOf(between, 'groupA', 'groupB', 'configA', 'configB', 'lost', 'verdict')).toEqual([
+      [left, right, 'haiku-only', 'haiku-only', '0', 'not resolved'],
+      [left, right, 'sonnet-only', 'sonnet-only', '0', 'not resolved'],
+    ]);
+  });
+
+  it('compares the only configs of two groups, whatever their names are', async () => {
+    const { folder, groups } = await openFolder({
+      [first]: aSweep(['haiku-only']),
+      [second]: aSweep(['sonnet-only']),
+    });
+    await using _ = folder;
+
+    const { stdout } = await compare(folder, ...groups, '--md');
+
+    expect(stdout).toContain(`| ${groups[0]}-r1 haiku-only`);
+    expect(stdout).toMatch(/\| better +\|/);
+  });
+
+  it.each([
+    [
+      ['GROUP', 'haiku'],
+      'expected a config of GROUP (haiku-only, sonnet-only), or another group or run, received "haiku"',
+    ],
+    [
+      ['GROUP', 'haiku-only', 'haiku-only'],
+      'received "haiku-only" twice; name another config or group',
+    ],
+    [['GROUP', 'GROUP', 'haiku-only'], 'expected a group and its configs, or two groups'],
+    [['GROUP', '--by', 'topic'], '--by: unknown tag "topic" (expected subtask)'],
+    [
+      ['GROUP', '--on', 'elo'],
+      '--on: expected a figure that all of them have (score), received "elo"',
+    ],
+    [['GROUP', '--margin', '-1'], 'Expected a number above 0, as in 0.02.'],
+    [['nobody'], '"nobody": no group has this name, prefix or label'],
+  ])('refuses %j', async (argv, message) => {
+    const { folder, groups } = await openFolder({ [first]: aSweep() });
+    await using _ = folder;
+    const [group = ''] = groups;
+
+    const { stderr, exitCode } = await compare(
+      folder,
+      ...argv.map((each) => each.replace('GROUP', group)),
+    );
+
+    expect(exitCode).toBe(64);
+    expect(stderr).toContain(message.replace('GROUP', group));
+  });
+});
+
+function csvOf({ stdout }: Outcome, ...columns: readonly string[]): readonly (readonly string[])[] {
+  const [header = '', ...rows] = stdout.trimEnd().split('\n');
+  const places = columns.map((column) => header.split(',').indexOf(column));
+  return rows.map((row) => places.map((place) => row.split(',')[place] ?? ''));
+}

@@ -1,0 +1,260 @@
+import { seededRandom } from '@thrice/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compareValues, listChanged } from '../../../packages/core/src/compare/compare-values.ts';
+import { judgeFigures } from '../../../packages/core/src/compare/judge-figures.ts';
+import { valuesOf } from '../../support/question-values.ts';
+
+const rule = { better: 'higher', margin: null, coverageFloor: 0.95 } as const;
+
+/** Two configs by question, each with so many replicates. */
+const score = fc.constantFrom(0, 0.25, 1, null);
+const twoConfigs = fc.integer({ min: 1, max: 3 }).chain((replicates) => {
+  const cells = fc.array(score, { minLength: replicates, maxLength: replicates });
+  return fc.array(fc.tuple(cells, cells), { minLength: 1, maxLength: 25 }).map((pairs) => ({
+    first: Object.fromEntries(pairs.map(([own], index) => [`q${index}`, own])),
+    second: Object.fromEntries(pairs.map(([, other], index) => [`q${index}`, other])),
+  }));
+});
+
+/** The comparison of right and wrong answers: how many only the first got right, only the second, both, and neither. */
+function compareCounts(onlyFirst: number, onlySecond: number, both: number, neither: number) {
+  const kinds = [
+    ...Array.from({ length: onlyFirst }, () => [1, 0] as const),
+    ...Array.from({ length: onlySecond }, () => [0, 1] as const),
+    ...Array.from({ length: both }, () => [1, 1] as const),
+    ...Array.from({ length: neither }, () => [0, 0] as const),
+  ];
+  const sideOf = (side: 0 | 1) =>
+    valuesOf(Object.fromEntries(kinds.map((kind, index) => [`q${index}`, [kind[side]]])));
+  return compareValues(sideOf(0), sideOf(1), 1);
+}
+
+describe('the comparison of two configs', () => {
+  it('counts a question once, by its mean over replicates', () => {
+    const first = valuesOf({ q1: [1, 1], q2: [1, 0], q3: [0, 0], q4: [1, null] });
+    const second = valuesOf({ q1: [0, 0], q2: [0, 1], q3: [0, 0], q4: [0, 1] });
+
+    const figures = compareValues(first, second, 1);
+
+    expect(figures).toMatchObject({ n: 4, questions: 4, a: 0.625, b: 0.25, difference: 0.375 });
+    expect(figures).toMatchObject({ gained: 2, lost: 0, same: 2, exact: null });
+    // Differences 1, 0, 0, 0.5: variance 0.229167, t = 0.375 / sqrt(0.229167 / 4) with 3 degrees of freedom.
+    expect(figures.stderr).toBeCloseTo(0.239357, 6);
+    expect(figures.pValue?.p).toBeCloseTo(0.2152, 4);
+  });
+
+  it('is about the questions alone that both have, and says how many there are', () => {
+    const first = valuesOf({ q1: [1], q2: [null], q3: [1], q4: [0] });
+    const second = valuesOf({ q1: [1], q2: [1], q3: [0], q5: [1] });
+
+    const figures = compareValues(first, second, 1);
+
+    expect(figures).toMatchObject({ n: 2, questions: 3, onlyA: 1, onlyB: 1, a: 1, b: 0.5 });
+    expect(figures).toMatchObject({ coverageA: 2 / 3, coverageB: 1 });
+  });
+
+  it("has McNemar's exact test and kappa where each question is right or wrong once", () => {
+    const { exact, gained, lost } = compareCounts(5, 0, 44, 1);
+
+    expect([gained, lost]).toEqual([5, 0]);
+    expect(exact?.pValue.p).toBeCloseTo(0.0625, 12);
+    // Observed 0.9, by chance 0.98 x 0.88 + 0.02 x 0.12.
+    expect(exact?.kappa).toBeCloseTo((0.9 - 0.8648) / (1 - 0.8648), 12);
+  });
+
+  it('tells what both sides would say of each other', () => {
+    fc.assert(
+      fc.property(twoConfigs, ({ first, second }) => {
+        const [own] = judgeFigures([compareValues(valuesOf(first), valuesOf(second), 1)], rule);
+        const [other] = judgeFigures([compareValues(valuesOf(second), valuesOf(first), 1)], rule);
+
+        expect(other?.difference ?? 0).toBeCloseTo(-(own?.difference ?? 0), 12);
+        expect(other?.pValue?.p ?? 0).toBeCloseTo(own?.pValue?.p ?? 0, 9);
+        expect([other?.gained, other?.lost]).toEqual([own?.lost, own?.gained]);
+        const opposite = { better: 'worse', worse: 'better' } as Record<string, string>;
+        expect(other?.verdict).toBe(opposite[own?.verdict ?? ''] ?? own?.verdict);
+      }),
+    );
+  });
+
+  it('never differs from itself, whatever is missing', () => {
+    fc.assert(
+      fc.property(twoConfigs, ({ first }) => {
+        const values = valuesOf(first);
+
+        const [figures] = judgeFigures([compareValues(values, values, 1)], rule);
+
+        expect(figures?.difference ?? 0).toBe(0);
+        expect(figures).toMatchObject({ gained: 0, lost: 0, verdict: 'not resolved' });
+        expect(listChanged(values, values, 'higher')).toEqual([]);
+      }),
+    );
+  });
+
+  it('has bounds that hold, whatever the missing cells would have been', () => {
+    fc.assert(
+      fc.property(twoConfigs, fc.nat(), ({ first, second }, seed) => {
+        const random = seededRandom('filled', seed);
+        const filled = (scores: typeof first) =>
+          Object.fromEntries(
+            Object.entries(scores).map(([id, cells]) => [
+              id,
+              cells.map((cell) => cell ?? Math.round(random())),
+            ]),
+          );
+
+        const { bounds } = compareValues(valuesOf(first), valuesOf(second), 1);
+        const whole = compareValues(valuesOf(filled(first)), valuesOf(filled(second)), 1);
+
+        expect(bounds?.[0]).toBeLessThanOrEqual((whole.difference ?? 0) + 1e-9);
+        expect(bounds?.[1]).toBeGreaterThanOrEqual((whole.difference ?? 0) - 1e-9);
+      }),
+    );
+  });
+
+  it('has no bounds for a figure that has none', () => {
+    const values = valuesOf({ q1: [7], q2: [null] });
+
+    expect(compareValues(values, values, Number.POSITIVE_INFINITY).bounds).toBeNull();
+  });
+
+  it('knows nothing of configs without a question in common', () => {
+    const [figures] = judgeFigures(
+      [compareValues(valuesOf({ q1: [1] }), valuesOf({ q2: [1] }), 1)],
+      rule,
+    );
+
+    expect(figures).toMatchObject({ n: 0, a: null, difference: null, ci95: null, exact: null });
+    expect(figures).toMatchObject({ pHolm: null, verdict: 'not resolved', why: 'too-few' });
+  });
+
+  it('lists what changed, the worst first', () => {
+    const first = valuesOf({ q1: [1], q2: [0], q3: [0.5], q4: [1] });
+    const second = valuesOf({ q1: [0], q2: [1], q3: [1], q4: [1] });
+
+    const idsOf = (better: 'higher' | 'lower') =>
+      listChanged(first, second, better).map(({ id }) => id);
+
+    expect(idsOf('higher')).toEqual(['q2', 'q3', 'q1']);
+    expect(idsOf('lower')).toEqual(['q1', 'q3', 'q2']);
+  });
+});
+
+describe('the verdict of a comparison', () => {
+  const verdictOf = (
+    figures: ReturnType<typeof compareCounts>,
+    parts: Partial<Parameters<typeof judgeFigures>[1]> = {},
+  ) => judgeFigures([figures], { ...rule, ...parts })[0];
+
+  it('is better or worse where the test tells, and higher or lower for a figure without a better', () => {
+    const [more, fewer] = [compareCounts(20, 2, 40, 38), compareCounts(2, 20, 40, 38)];
+
+    expect([more, fewer].map((each) => verdictOf(each)?.verdict)).toEqual(['better', 'worse']);
+    expect([more, fewer].map((each) => verdictOf(each, { better: 'lower' })?.verdict)).toEqual([
+      'worse',
+      'better',
+    ]);
+    expect([more, fewer].map((each) => verdictOf(each, { better: null })?.verdict)).toEqual([
+      'higher',
+      'lower',
+    ]);
+  });
+
+  it('is by the exact test where there is one: 5 questions against none may be chance', () => {
+    const figures = verdictOf(compareCounts(5, 0, 44, 1));
+
+    expect(figures?.pValue?.p).toBeLessThan(0.05);
+    expect(figures).toMatchObject({ verdict: 'not resolved', why: 'noise' });
+    expect(figures?.moreQuestions).toBeGreaterThan(0);
+  });
+
+  it('says about how many more questions would tell a difference of the size that was seen', () => {
+    const { moreQuestions = null, n = 0 } = verdictOf(compareCounts(12, 6, 41, 41)) ?? {};
+    const factor = (n + (moreQuestions ?? 0)) / n;
+
+    const larger = compareCounts(
+      ...([12, 6, 41, 41].map((each) => Math.round(each * factor)) as [
+        number,
+        number,
+        number,
+        number,
+      ]),
+    );
+
+    // With as many, the standard error is 2.8 times smaller than the difference: 80 % power.
+    const ratio = (larger.difference ?? 0) / (larger.stderr ?? 1);
+    expect(Math.abs(ratio - 2.8)).toBeLessThan(0.15);
+    expect(verdictOf(compareCounts(6, 6, 44, 44))?.moreQuestions).toBeNull();
+  });
+
+  it('is no worse where the whole interval is within the margin, also of what is worse by less', () => {
+    const margin = 0.05;
+
+    expect(verdictOf(compareCounts(3, 3, 500, 494), { margin })?.verdict).toBe('no worse');
+    expect(verdictOf(compareCounts(0, 10, 500, 490), { margin })?.verdict).toBe('no worse');
+    expect(verdictOf(compareCounts(10, 0, 500, 490), { margin })?.verdict).toBe('better');
+    expect(verdictOf(compareCounts(3, 3, 20, 20), { margin })?.verdict).toBe('not resolved');
+    expect(verdictOf(compareCounts(20, 60, 400, 20), { margin })?.verdict).toBe('worse');
+  });
+
+  it('is withheld below the coverage floor, however large the difference is', () => {
+    const first = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`q${index}`, [1]]));
+    const second = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`q${index}`, [index < 40 ? null : 0]]),
+    );
+
+    const figures = verdictOf(compareValues(valuesOf(first), valuesOf(second), 1));
+
+    expect(figures).toMatchObject({ n: 60, verdict: 'not resolved', why: 'coverage' });
+    expect(figures).toMatchObject({ coverageA: 1, coverageB: 0.6, bounds: [0.6, 1] });
+    const refusing = Object.fromEntries(
+      Object.keys(first).map((id, index) => [id, [index < 40 ? null : 1]]),
+    );
+    expect(verdictOf(compareValues(valuesOf(first), valuesOf(refusing), 1))).toMatchObject({
+      ...{ difference: 0, gained: 0, lost: 0, coverageB: 0.6, bounds: [0, 0.4] },
+      ...{ verdict: 'not resolved', why: 'coverage' },
+    });
+  });
+
+  it('needs more beside others: each is a chance of a false alarm', () => {
+    const clear = compareCounts(8, 1, 40, 40);
+    const others = Array.from({ length: 9 }, () => compareCounts(5, 5, 40, 40));
+
+    const [alone] = judgeFigures([clear], rule);
+    const [beside] = judgeFigures([clear, ...others], rule);
+
+    expect(alone?.verdict).toBe('better');
+    expect(beside?.pHolm?.p).toBeCloseTo(Math.min(1, (alone?.pHolm?.p ?? 0) * 10), 12);
+    expect(beside?.verdict).toBe('not resolved');
+  });
+
+  it('has a false alarm in at most 5 of 100 comparisons of equal configs, and in as many with replicates', () => {
+    const alarms = (replicates: number) => {
+      const random = seededRandom('equal configs', replicates);
+      const count = 2_000;
+      let found = 0;
+      for (let trial = 0; trial < count; trial += 1) {
+        const chances = Array.from({ length: 100 }, () => random());
+        const side = () =>
+          valuesOf(
+            Object.fromEntries(
+              chances.map((chance, index) => [
+                `q${index}`,
+                Array.from({ length: replicates }, () => Number(random() < chance)),
+              ]),
+            ),
+          );
+        const [figures] = judgeFigures([compareValues(side(), side(), 1)], rule);
+        if (figures?.verdict !== 'not resolved') found += 1;
+      }
+      return found / count;
+    };
+
+    // Exact tests have few possible p-values, so that they keep below their level.
+    expect(alarms(1)).toBeGreaterThan(0.02);
+    expect(alarms(1)).toBeLessThan(0.05);
+    expect(alarms(3)).toBeGreaterThan(0.04);
+    expect(alarms(3)).toBeLessThan(0.06);
+  });
+});
