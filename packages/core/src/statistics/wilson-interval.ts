@@ -1,5 +1,5 @@
 /** The two-sided 95 % point of the standard normal distribution. */
-const Z_95 = 1.959963984540054;
+export const Z_95 = 1.959963984540054;
 
 /**
  * Computes the Wilson score interval of a proportion, at 95 %.
