@@ -150,6 +150,24 @@ describe('verdicts of an earlier group', () => {
     expect([billedUsd(judged.model), billedUsd(judged.judge)]).toEqual(billed);
   });
 
+  it('are reused where they were bought after its plan, and verified', async () => {
+    await using judged = await aJudgedFolder();
+    const path = judged.folder.resolve('judged.toml');
+    const spec = await readFile(path, 'utf8');
+    await writeFile(path, spec.replace('scorer = "quality"', 'scorer = "exact"'));
+    const first = groupOf(await judged.thrice('run', 'judged.toml'));
+    await judged.thrice('judge', first, '--scorer', 'quality');
+    const billed = billedUsd(judged.judge);
+    await writeFile(path, spec);
+
+    const again = await judged.thrice('run', 'judged.toml', '--reuse', first);
+
+    expect(again.exitCode).toBe(0);
+    expect(await judged.outcomes(groupOf(again))).toEqual({ scored: COUNT });
+    expect([billed > 0, billedUsd(judged.judge)]).toEqual([true, billed]);
+    expect((await judged.thrice('verify', groupOf(again))).exitCode).toBe(0);
+  });
+
   it('are served by a simulator that replays it, also to a judge whose calls go in batches', async () => {
     await using judged = await aJudgedFolder();
     const group = groupOf(await judged.thrice('run', 'judged.toml'));

@@ -63,13 +63,15 @@ export class FakeEngine {
       readonly patterns?: PatternMatcher;
       /** The stores that it works on. @default empty ones */
       readonly stores?: Pick<FakeEngine, 'clock' | 'ledger' | 'blobs'>;
+      /** Where its tasks are. @default an empty queue */
+      readonly queue?: FakeTaskQueue;
     } = {},
   ) {
     this.clock = init.stores?.clock ?? new PassingClock();
     this.ledger = init.stores?.ledger ?? new FakeLedger(this.clock);
     this.responseCache = this.ledger.responseCache;
     this.blobs = init.stores?.blobs ?? new FakeBlobStore();
-    this.queue = new FakeTaskQueue(this.clock);
+    this.queue = init.queue ?? new FakeTaskQueue(this.clock);
     this.#random = init.random ?? countingUp();
     this.benchmark = init.benchmark ?? aBenchmark();
     this.patterns = init.patterns ?? inProcessPatterns;

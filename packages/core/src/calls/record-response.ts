@@ -10,6 +10,7 @@ import type { ModelResponse } from '../ports/model-client.ts';
 import { priceUsage } from '../pricing/price-usage.ts';
 import { isReadableReply } from '../scorers/judge/readable-reply.ts';
 import type { CallOption } from './call-options.ts';
+import { purposeOf } from './purpose-of.ts';
 
 /** A response that is paid for, and the call that it is of. */
 export interface PaidResponse {
@@ -41,10 +42,11 @@ export async function recordResponse(
   const config = findConfig(worker.benchmark, key.config);
   const fault = findFault(paid) ?? findNoVerdict(paid, config, worker);
   // In the order of the schema: what is stored and read again keeps its bytes.
+  const { purpose, ...grading } = purposeOf(config);
   const call: Call = {
-    ...describeCall(paid, purposeOf(config), worker),
+    ...describeCall(paid, purpose, worker),
     discarded: fault?.code ?? null,
-    ...(config?.grades !== undefined && { grading: config.grading }),
+    ...grading,
     ...(paid.option.insteadOf.length > 0 && { insteadOf: [...paid.option.insteadOf] }),
   };
   const facts = { schemaVersion: 1, kind: 'model-call', callId } as const;
@@ -83,11 +85,6 @@ function describeCall(
     replayed: false,
     takenFrom: null,
   };
-}
-
-function purposeOf(config: Config | undefined): Call['purpose'] {
-  if (config?.grades === undefined) return 'answering';
-  return config.probes === undefined ? 'grading' : 'probing';
 }
 
 /** Returns why a response does not answer its step; undefined if it does. */

@@ -1,9 +1,11 @@
 import { type ClockReading, passedMsSince, readClock } from '../cells/clock-reading.ts';
 import type { Worker } from '../cells/worker.ts';
+import type { Config } from '../domain/benchmark.ts';
 import type { CellStep, JournalEntry, PassedOver } from '../domain/call.ts';
 import type { CellKey } from '../domain/cell.ts';
 import { limits } from '../limits.ts';
 import type { CachedResponse, SharedCall } from '../ports/response-cache.ts';
+import { purposeOf } from './purpose-of.ts';
 
 /** Where a call comes from. */
 export type CacheLookup =
@@ -89,7 +91,7 @@ function waitMs(passedMs: number): number {
   return Math.min(sharedCallWaitCapMs, Math.max(sharedCallWaitBaseMs, passedMs / 2));
 }
 
-/** The journal entry of a step that takes its call from another cell, which has paid for it. */
+/** The journal entry of a step that takes its call from another cell, or another call of its own, which is paid for. */
 export function takenEntry(
   { buyer, entry }: CachedResponse,
   {
@@ -99,15 +101,21 @@ export function takenEntry(
     /** The models that should have answered this cell before. */
     readonly insteadOf: readonly PassedOver[];
   },
+  /** That of the cell that takes it, which may want it for another purpose than the buyer. */
+  config: Config | undefined,
 ): JournalEntry {
   // A call that was taken itself names the one that has paid.
-  const { takenFrom, insteadOf: _, ...facts } = entry.call;
+  const { takenFrom, grading: _, insteadOf: __, ...facts } = entry.call;
+  const { purpose, ...grading } = purposeOf(config);
   const call = {
     ...facts,
+    purpose,
     step: own.step,
     costUsd: 0,
     replayed: true,
     takenFrom: takenFrom ?? buyer,
+    discarded: null,
+    ...grading,
     ...(insteadOf.length > 0 && { insteadOf: [...insteadOf] }),
   };
   return { ...entry, ...own, call };

@@ -24,9 +24,9 @@ export async function takeKeptCall(
   for await (const { entry } of worker.ledger.listDiscardedCalls(run, config, [id])) {
     if (entry.call.discarded !== 'wrong-served-model' || entry.step !== step) continue;
     if (entry.fingerprint !== fingerprint || entry.sample !== sample) continue;
-    const kept = { ...entry, call: { ...entry.call, discarded: null } };
     const place = { ...placeOf(cell, call), insteadOf };
-    return await cell.journal.commit(takenEntry({ buyer: { ...key, step }, entry: kept }, place));
+    const taken = takenEntry({ buyer: { ...key, step }, entry }, place, cell.config);
+    return await cell.journal.commit(taken);
   }
   return undefined;
 }

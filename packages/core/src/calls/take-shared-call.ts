@@ -23,8 +23,10 @@ export async function takeSharedCall(
   for (;;) {
     const found = await cell.sharedCalls.lookUp(call, isUsable);
     if (found.kind === 'buy') return undefined;
-    if (found.kind === 'taken')
-      return await cell.journal.commit(takenEntry(found, { ...placeOf(cell, call), insteadOf }));
+    if (found.kind === 'taken') {
+      const place = { ...placeOf(cell, call), insteadOf };
+      return await cell.journal.commit(takenEntry(found, place, cell.config));
+    }
     const { delayMs } = found;
     if (delayMs > limits.inDeliveryWaitMs || !hasTimeAfter(cell, delayMs, request))
       return await releaseCell(cell, delayMs);

@@ -103,7 +103,7 @@ export const callSchema = z.strictObject({
   takenFrom: cellStepSchema.nullable(),
   /** Null for a call that answers its step. */
   discarded: discardReasonSchema.nullable(),
-  /** Of a call to a judge: the grading that first asked it. Absent for any other. */
+  /** Of a call to a judge: the grading that first asked the judges of its cell. Absent for any other. */
   grading: z.int().optional(),
   /** The models of its config that should have answered before this one. Absent: none. */
   insteadOf: z.array(passedOverSchema).optional(),
