@@ -14,9 +14,11 @@ import { describeUngradable } from './scorers/describe-ungradable.ts';
 import { findUngradedReason } from './scorers/find-ungraded-reason.ts';
 import { scorerRegistry } from './scorers/registry.ts';
 import { solverRegistry } from './solvers/registry.ts';
+import { checkPlan as checkPlanWith } from './spec/check-plan.ts';
 import { applyDatasetDefaults } from './spec/datasets/apply-dataset-defaults.ts';
 import { datasetRegistry } from './spec/datasets/registry.ts';
 import { parseSpec as parseSpecWith } from './spec/parse-spec.ts';
+import type { PlanProblem } from './spec/plan-problem.ts';
 import {
   type CheckedQuestions,
   checkQuestions as checkQuestionsWith,
@@ -96,4 +98,20 @@ export async function checkQuestions(
     describeUngradable,
     findUngradedReason,
   });
+}
+
+/**
+ * Checks what a spec and its questions mean together, before the first call.
+ *
+ * What is wrong in one of them alone is found when they are read: here are the plans that can run but would be
+ * paid for in vain.
+ *
+ * @param spec - As its author wrote it: only a scorer that it names asks for targets.
+ */
+export function checkPlan(
+  spec: BenchmarkSpec,
+  benchmark: Benchmark,
+  checked: CheckedQuestions,
+): readonly PlanProblem[] {
+  return checkPlanWith(spec, benchmark, checked, scorerRegistry);
 }

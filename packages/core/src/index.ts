@@ -35,6 +35,7 @@ export { cancelBatch } from './batches/poll-batch.ts';
 export type { BatchStep, BatchTools } from './batches/reconcile-batches.ts';
 export {
   benchmarkSpecSchema,
+  checkPlan,
   checkQuestions,
   parseSpec,
   resolveBenchmark,
@@ -426,7 +427,6 @@ export { metricsByConfig } from './scorers/metrics-by-config.ts';
 export { toSolverRegistry } from './solvers/registry.ts';
 export { requestOf, textOf } from './solvers/request-of.ts';
 export { builtinLanes, SIMULATOR_LANE } from './spec/builtin-lanes.ts';
-export { checkPlan } from './spec/check-plan.ts';
 export { checkListedWindows } from './spec/check-windows.ts';
 export { compareSpecs, renderChange, type SpecChange } from './spec/compare-specs.ts';
 export type { ContextWindow } from './spec/context-windows.ts';

@@ -46,6 +46,15 @@ describe('a plan', () => {
     );
   });
 
+  it('whose vote would count answers that its scorer does not read is an error', async () => {
+    const members = ['openai/gpt-4', 'openai/gpt-5'].map((model) => ({ model }));
+
+    const problems = await check([{ name: 'a', solver: 'vote', members, scorer: 'json' }]);
+
+    expect(problems).toMatchObject([{ severity: 'error' }]);
+    expect(problems[0]?.message).toContain('received one of the kind "json"');
+  });
+
   it.each([
     ['http://127.0.0.1:8000', ['lanes.lab.base_url: expected the version of the API at its end']],
     ['http://127.0.0.1:8000/', ['lanes.lab.base_url: expected the version of the API at its end']],

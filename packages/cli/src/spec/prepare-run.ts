@@ -108,8 +108,9 @@ function refuseWaste(problems: readonly PlanProblem[], file: string, terminal: T
       errors.map(({ message }) => message),
     );
   }
-  for (const { code, message } of problems) {
-    reportLine(describeWarning(code, `${file}: ${message}`), terminal);
+  for (const problem of problems) {
+    if (problem.severity === 'warning')
+      reportLine(describeWarning(problem.code, `${file}: ${problem.message}`), terminal);
   }
 }
 

@@ -1,6 +1,8 @@
 import { type Benchmark, type Config, cellConfigsOf, type Role } from '../domain/benchmark.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
+import type { ScorerRegistry } from '../domain/scorer.ts';
+import { agreementProblems } from './agreement-problems.ts';
 import { windowProblems } from './check-windows.ts';
 import { showConfig } from './describe-issues.ts';
 import { foreignKeys } from './key-origins.ts';
@@ -9,20 +11,15 @@ import type { PlanProblem } from './plan-problem.ts';
 import type { CheckedQuestions } from './questions/check-questions.ts';
 import { vendorProblems } from './vendor-parameters.ts';
 
-/**
- * Checks what a spec and its questions mean together, before the first call.
- *
- * What is wrong in one of them alone is found when they are read: here are the plans that can run but would be
- * paid for in vain.
- *
- * @param spec - As its author wrote it: only a scorer that it names asks for targets.
- */
+/** Checks what a spec and its questions mean together; the `checkPlan` of `builtins.ts` has the built-in scorers. */
 export function checkPlan(
   spec: BenchmarkSpec,
   benchmark: Benchmark,
   checked: CheckedQuestions,
+  scorers: ScorerRegistry,
 ): readonly PlanProblem[] {
   const ofConfigs = benchmark.configs.flatMap((config, index) => [
+    ...agreementProblems(config, index, scorers),
     ...targetProblems(config, index, { spec, checked }),
     ...twinProblems(config, index, benchmark),
     ...windowProblems(config, index, checked),

@@ -1,11 +1,11 @@
 import type { WarningCode } from '../warnings.ts';
 
 /** Something about a plan that would waste its calls, or may. */
-export interface PlanProblem {
-  /** An error keeps a run from starting; a warning is shown. */
-  readonly severity: 'error' | 'warning';
-  /** Of a warning; an error is an `invalid-spec`. */
-  readonly code: WarningCode;
+export type PlanProblem = {
   /** Key path, what was expected, what was received, and what to do. */
   readonly message: string;
-}
+} & (
+  | { readonly severity: 'warning'; readonly code: WarningCode }
+  /** Keeps a run from starting, as an `invalid-spec`. */
+  | { readonly severity: 'error'; readonly code?: WarningCode }
+);
