@@ -375,6 +375,7 @@ export {
   type FinalizeStores,
   groupKey,
   isPlanned,
+  judgesAndProbesOf,
   plannedConfigs,
   withGradeConfigs,
 } from './publish/graded-group.ts';

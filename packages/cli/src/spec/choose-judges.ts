@@ -7,6 +7,7 @@ import {
   isPlanned,
   judgedScorerOf,
   judgeModelsOf,
+  judgesAndProbesOf,
   type LoadedGroup,
   loadGroup,
   probeGroup,
@@ -72,11 +73,9 @@ export function judgesOf(
   isProbed: boolean,
 ): readonly Config[] {
   const judged = configs.filter(({ name }) => names.includes(name));
-  return judged.flatMap(({ gradedBy, judgedBy = [] }) => {
-    if (gradedBy === undefined) return [];
-    const probing = judgedBy.filter(({ probes }) => probes === gradedBy.name);
-    return isProbed ? [gradedBy, ...probing] : [gradedBy];
-  });
+  return judged.flatMap((config) =>
+    isProbed ? judgesAndProbesOf(config) : (config.gradedBy ?? []),
+  );
 }
 
 /** What adds judges, or probes of them, to a group. */

@@ -34,6 +34,8 @@ export async function judgeOnStage(
     await engine.activeGroups.add(found.header.group);
     const edit = { judging, origin: originOf(found, terminal), isProbed };
     const { header } = await addJudges(found, edit, engine);
+    // This command sends what there is to judge; the plan function would look through all cells for it.
+    if (found.isPlanned) await engine.ledger.markPlanned(header);
     if (header.edits.length > found.header.edits.length) reportEdit(found.header, header, terminal);
     const after = loadGroup({ ...found, header });
     refuseUnfitLanes(after.benchmark, engine.stage);

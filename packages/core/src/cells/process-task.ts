@@ -3,6 +3,7 @@ import { findConfig } from '../domain/benchmark.ts';
 import { capsOf } from '../domain/budget.ts';
 import type { CellKey, CellResult } from '../domain/cell.ts';
 import type { CellTask } from '../domain/cell-task.ts';
+import { isProbeConfig } from '../domain/grade-cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { mayHaveBatches } from '../domain/may-have-batches.ts';
 import type { Resends } from '../domain/resends.ts';
@@ -265,8 +266,9 @@ async function reportEnd(
     const { resends: _, ...replayed } = task;
     await worker.deadLetterQueue.send({ v: 1, lane, task: replayed, error: result.error });
   }
-  // During a rerun the tallies are full many times over: the reconciler requests the results then.
-  if (task.generation > 0) await worker.activeGroups.add(header.group);
+  // During a rerun, or while judges are probed, the tallies are full all the time: the reconciler requests the results then.
+  if (task.generation > 0 || isProbeConfig(task.config))
+    await worker.activeGroups.add(header.group);
   // A duplicate of a task whose worker lives needs no results.
   else if (completed !== undefined || isRedelivered) {
     const { tally } = completed ?? {};

@@ -6,14 +6,15 @@ import { editedMeanwhile } from './edited-meanwhile.ts';
 import type { EditOrigin } from './later-judges.ts';
 
 /**
- * Adds to the plan of a group that the grading of some configs is probed. No judge is asked yet.
+ * Adds to the plan of a group that the grading of some configs is probed. No judge is asked yet, and the group is not planned
+ * until the tasks of these probes are sent.
  *
  * @param gradeConfigs - The configs whose cells grade, by name.
  * @returns The header as it is then.
  * @throws {ThriceError} `spec-changed` when another command edits or deletes the group.
  */
 export async function probeGroup(
-  { header, isPlanned }: Pick<LoadedGroup, 'header' | 'isPlanned'>,
+  { header }: Pick<LoadedGroup, 'header'>,
   gradeConfigs: readonly string[],
   { commandLine, toolVersion }: EditOrigin,
   { ledger, blobs, clock }: Pick<FinalizeStores, 'ledger' | 'blobs' | 'clock'>,
@@ -34,8 +35,6 @@ export async function probeGroup(
     edits: [...edits, edit],
   });
   if (!(await ledger.replaceHeader(header, edited))) throw editedMeanwhile(header);
-  // No answer is to be asked for.
-  if (isPlanned) await ledger.markPlanned(edited);
   await writePlan(edited, blobs);
   return edited;
 }

@@ -73,9 +73,15 @@ export function plannedConfigs(header: GroupHeader, benchmark: Benchmark): reado
   return benchmark.configs.filter(({ name }) => isPlanned(header, name));
 }
 
-/** Configs, and those whose cells grade their answers under the same grading. */
+/** Configs, and those whose cells grade their answers under the same grading, or probe how that is done. */
 export function withGradeConfigs(configs: readonly Config[]): readonly Config[] {
-  return [...configs, ...configs.flatMap(({ gradedBy }) => gradedBy ?? [])];
+  return [...configs, ...configs.flatMap(judgesAndProbesOf)];
+}
+
+/** The configs whose cells grade the answers of a config, and probe how that is done. */
+export function judgesAndProbesOf({ gradedBy, judgedBy = [] }: Config): readonly Config[] {
+  if (gradedBy === undefined) return [];
+  return [gradedBy, ...judgedBy.filter(({ probes }) => probes === gradedBy.name)];
 }
 
 /** The keys of all files that show a group under one grading. */
