@@ -12,8 +12,15 @@ import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
 import { aVerdict } from '../support/judged-benchmark.ts';
 import { judgedFiles } from '../support/judged-files.ts';
 import { journaledCalls } from '../support/paid-calls.ts';
-import { callThrice, fakeTerminal, groupOf, type Outcome } from '../support/run-thrice.ts';
+import {
+  callThrice,
+  fakeTerminal,
+  groupOf,
+  type Outcome,
+  startThrice,
+} from '../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { waitWhileRunning } from '../support/wait-until.ts';
 
 const COUNT = 6;
 const sane = () => aVerdict(true);
@@ -223,5 +230,30 @@ describe('a group whose judge is blocked', () => {
     expect(outcomes).toEqual({ scored: COUNT });
     expect(paidTwice(judged.model)).toEqual([]);
     expect(journaledCalls(judged.folder.resolve('.thrice'), group)).toBe(0);
+  });
+
+  it('is complete once others grade its answers, and no work is left of it', async () => {
+    await using judged = await aJudgedFolder({ judge: isOut });
+    const { folder, thrice } = judged;
+    const path = folder.resolve('judged.toml');
+    const spec = await readFile(path, 'utf8');
+    const text = spec.replace('scorer = "quality"', 'scorer = "includes"');
+    await writeFile(folder.resolve('text.toml'), text);
+    const group = groupOf(await thrice('run', 'judged.toml'));
+
+    const rescored = await thrice('rescore', group, '--spec', 'text.toml');
+    const status = await thrice('status', group);
+    const later = groupOf(await thrice('run', 'judged.toml'));
+    judged.judge.become(sane);
+    await using working = startThrice(['work', '--all'], { cwd: folder.path });
+    // The oldest group that has anything left is worked on first.
+    await waitWhileRunning('a group is worked on', [working], () =>
+      working.stderr.includes(': working\n'),
+    );
+
+    expect(rescored.exitCode).toBe(0);
+    expect(working.stderr).toContain(`${later}: working\n`);
+    expect(status.stdout).toContain(`${group}: complete\n`);
+    expect(status.stdout).not.toMatch(/^(blocked|next):/m);
   });
 });

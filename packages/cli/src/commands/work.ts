@@ -4,6 +4,7 @@ import { chooseBreakers } from '../engine/close-breakers.ts';
 import type { EngineOptions } from '../engine/engine.ts';
 import { isPublished } from '../engine/is-published.ts';
 import { openEngine } from '../local/compose-local.ts';
+import { hasTasksLeft } from '../local/group-scope.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { refuseMissingKeys } from '../local/refuse-missing-keys.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
@@ -89,10 +90,10 @@ function storeOf(engine: LocalEngine): GroupStore {
   const { ledger, workers, clock } = engine;
   return {
     listGroups: (onUnreadable) => ledger.listGroups(onUnreadable),
-    isLeft: async ({ header: { group }, isPlanned }) => {
-      if (workers.countOthers(group, clock.now()) > 0) return false;
-      const isDone = isPlanned && (await engine.queueOf(group).readBacklog()).length === 0;
-      return !isDone || !(await isPublished(group, engine));
+    isLeft: async ({ header, isPlanned }) => {
+      if (workers.countOthers(header.group, clock.now()) > 0) return false;
+      const isDone = isPlanned && !(await hasTasksLeft(header, engine));
+      return !isDone || !(await isPublished(header.group, engine));
     },
     breakersOf: async ({ header }) =>
       (await chooseBreakers(header, engine, { awaitsResets: false })).breakers,

@@ -17,6 +17,7 @@ import { areAllScored, type LaneStatus } from '../engine/group-status.ts';
 import { isPublished } from '../engine/is-published.ts';
 import { readLaneLimits } from '../engine/lane-limit-status.ts';
 import { exitCodes } from '../shell/exit-codes.ts';
+import { hasTasksLeft } from './group-scope.ts';
 
 const manifestSchema = z.object({ exitCode: z.int() });
 
@@ -54,8 +55,7 @@ async function readStateAtRest(
 ): Promise<Activity['state']> {
   const { header, configs } = counts;
   // The task of a done cell is left if its process died right after it.
-  const isLeft = (await engine.queueOf(header.group).readBacklog()).length > 0;
-  if (isLeft) {
+  if (await hasTasksLeft(header, engine)) {
     // A process that ends in order because all is blocked leaves the registry. What blocked it may be gone by now.
     if (engine.workers.hasDeadWorker(header.group)) return 'interrupted';
     if (areAllBlocked(counts) || (await hasEndedPaused(header, engine))) return 'paused';

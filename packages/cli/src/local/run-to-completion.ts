@@ -1,16 +1,13 @@
 import {
   type Benchmark,
-  type Config,
   countOf,
   type EarlyEnd,
   finalizeGroup,
   type GroupHeader,
   type PatternMatcher,
-  plannedConfigs,
   raiseCommand,
   reachedCapOf,
   type Summary,
-  withGradeConfigs,
 } from '@thrice/core';
 import {
   type Ending,
@@ -36,6 +33,7 @@ import { showPath } from '../shell/show-path.ts';
 import type { StopSignals } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { openHttpTransport, openModels, openPatterns } from './compose-local.ts';
+import { wholeGroup } from './group-scope.ts';
 import { Notifier } from './notifier.ts';
 import { ProgressFile } from './progress-file.ts';
 
@@ -223,15 +221,6 @@ function describeStop(ending: Ending): string {
 
 function were(count: number): string {
   return count === 1 ? 'was' : 'were';
-}
-
-function wholeGroup(header: GroupHeader, benchmark: Benchmark): TaskScope {
-  return scopeOf(header.runs, plannedConfigs(header, benchmark));
-}
-
-/** The cells of some configs, with those that grade their answers. */
-export function scopeOf(runs: readonly string[], configs: readonly Config[]): TaskScope {
-  return { runs, configs: withGradeConfigs(configs).map(({ name }) => name) };
 }
 
 /** Returns how work ended early; undefined for work that completed. */

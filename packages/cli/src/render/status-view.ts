@@ -38,9 +38,9 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
       `lane ${lane}: ${countOf(left, 'cell')} left${describeBatches(batches)}${describeLimits(limits)}${waiting}`,
     );
   });
-  const openBreakers = status.openBreakers.map((breaker) =>
-    plainText(describeOpenBreaker(breaker)),
-  );
+  // Of a complete group they stop nothing: the lane of a judge that grades no longer may be blocked.
+  const stopping = status.state === 'complete' ? [] : status.openBreakers;
+  const openBreakers = stopping.map((breaker) => plainText(describeOpenBreaker(breaker)));
   return [
     `${status.group}: ${status.state}`,
     `${status.done}/${countOf(status.cells, 'cell')}${describeNotAttempted(status)}${describeToGrade(status)}${describeWorkers(status)}${describeRate(status, view.perSecond)}`,
