@@ -9,9 +9,11 @@ export function valuesOf(
     Object.entries(scores).map(([id, replicates]) => {
       const known = replicates.filter((score) => score !== null);
       const sum = known.reduce((total, score) => total + score, 0);
+      const squares = known.reduce((total, score) => total + score * score, 0);
       const { length: count } = known;
       const value = {
         sum,
+        squares,
         count,
         cells: replicates.length,
         tags: {},

@@ -71,6 +71,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
   addStopCommands(program, run);
   addInspectCommands(program, run);
   addComparisonCommands(program, run);
+  addPowerCommand(program, run);
   addGradingCommands(program, run);
   addDlqCommands(program, run);
   addStageCommands(program, run);
@@ -269,6 +270,27 @@ function addComparisonCommands(program: Command, run: Run): void {
     .option(...stageOption)
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/compare.ts')).compare));
+}
+
+function addPowerCommand(program: Command, run: Run): void {
+  program
+    .command('power')
+    .description('say what difference between its configs a run of a spec can tell; calls nothing')
+    .argument('<spec>', 'benchmark spec, TOML or JSON')
+    .option(
+      '--pilot <group>',
+      'the group whose answers show how much scores vary (default: the newest of this benchmark)',
+    )
+    .option(...replicatesOption)
+    .option('--configs <names>', 'only these configs, separated by commas', nameList)
+    .option(
+      '--limit <n>',
+      'only the first <n> questions, as run has it',
+      wholeNumberTo(999_999_999),
+    )
+    .option(...folderOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/power.ts')).planBenchmark));
 }
 
 function addGradingCommands(program: Command, run: Run): void {

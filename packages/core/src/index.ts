@@ -84,8 +84,15 @@ export {
   type ComparisonRequest,
   type ConfigPair,
   compareConfigs,
+  readValues,
 } from './compare/compare-configs.ts';
 export type { ComparedPair, Comparison, PairedFigures } from './compare/comparison.ts';
+export {
+  ASSUMED_SPREAD,
+  type DifferenceSpread,
+  measureSpread,
+} from './compare/difference-spread.ts';
+export { type PairPower, type PowerPair, planPower } from './compare/plan-power.ts';
 export { deployedFolders } from './deployed-code.ts';
 export type { DlqFilter, DlqSelection } from './dlq/filter.ts';
 export {

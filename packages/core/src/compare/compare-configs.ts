@@ -115,10 +115,11 @@ function findFigure(name: string, configs: readonly ComparedConfig[]): Figure {
   });
 }
 
-async function readValues(
+/** Reads the values of a figure of a config, by question. */
+export async function readValues(
   { group, config, runs, stores }: ComparedConfig,
-  figure: string,
-  digestOf: DigestQuestion | undefined,
+  figure: string = SCORE,
+  digestOf?: DigestQuestion,
 ): Promise<ValuesById> {
   const values = new QuestionValues(figure, digestOf);
   for (const run of runs)

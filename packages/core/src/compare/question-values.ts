@@ -9,6 +9,8 @@ export const SCORE = 'score';
 export interface QuestionValue {
   /** Sum of the figure over the cells that have it. */
   readonly sum: number;
+  /** Sum of its squares. */
+  readonly squares: number;
   /** Cells that have it. */
   readonly count: number;
   /** Cells, whatever became of them. */
@@ -40,7 +42,15 @@ export class QuestionValues {
   add({ question, row }: QuestionRow): void {
     const { id, tags, target } = question;
     const known = this.#byId.get(id);
-    const value = known ?? { sum: 0, count: 0, cells: 0, tags, digest: undefined, target };
+    const value = known ?? {
+      sum: 0,
+      squares: 0,
+      count: 0,
+      cells: 0,
+      tags,
+      digest: undefined,
+      target,
+    };
     if (known === undefined) {
       value.digest = this.#digestOf?.(question);
       this.#byId.set(id, value);
@@ -49,6 +59,7 @@ export class QuestionValues {
     value.cells += 1;
     if (figure === null) return;
     value.sum += figure;
+    value.squares += figure * figure;
     value.count += 1;
   }
 
