@@ -506,6 +506,33 @@ describe('the results of a large group', () => {
     expect(await verify()).toEqual([]);
   });
 
+  it.each<[string, (state: string) => string]>([
+    ['version', (state) => state.replace('"version":2', '"version":1')],
+    ['form', (state) => state.replace('"pass":1,', '')],
+  ])('are begun again from a state of another %s', async (_, change) => {
+    const whole = await aLargeStage();
+    const expected = await whole.finalizeInOnePass();
+    const { stage, files } = await aLargeStage();
+    const ids: string[] = [];
+    const { readCells } = stage.ledger;
+    stage.ledger.readCells = (run, config, page) => {
+      ids.push(...page);
+      return readCells(run, config, page);
+    };
+    await finalizePart({ group: 'demo' }, workPartOptions({ isOutOfTime: pagesOf(3) }), stage);
+    const [key = '', state = ''] =
+      [...stage.blobs.texts].findLast(([each]) => /^checkpoints.*json$/u.test(each)) ?? [];
+    await stage.blobs.write(key, [change(state)]);
+
+    const next = { group: 'demo', isNext: true };
+    const finalization = await finalizePart(next, workPartOptions(), stage);
+
+    expect(change(state)).not.toBe(state);
+    expect(finalization.kind).toBe('finalized');
+    expect(ids.filter((id) => id === 'q0')).toHaveLength(2);
+    expect(files()).toEqual(expected);
+  });
+
   it('wait longer after each failure in a row, and say when they are stuck', async () => {
     const stage = new FakeStage();
     await stage.enter();
@@ -546,7 +573,7 @@ async function aLargeStage() {
     { length: limits.pageSize * limits.pagesPerCheckpoint + 501 },
     (_, at) => `q${at}`,
   );
-  const header = await stage.enter({ ids, configs: [{ name: 'a' }] });
+  const header = await stage.enter({ ids, configs: [{ name: 'a', confidence: true }] });
   stage.ledger.readCells = async (run, config, page) =>
     new Map(page.flatMap((id): [string, CellRecord][] => cellOf({ run, config, id })));
   const files = () =>
@@ -603,13 +630,14 @@ function cellOf(key: CellKey): [string, CellRecord][] {
   const no = Number(key.id.slice(1));
   if (no % 97 === 0) return [];
   const latencyMs = (no * 7919) % 1_000;
+  const answer = no % 3 === 0 ? '41' : '42';
   const result =
     no % 89 === 0
       ? aFailedResult()
       : aCellResult({
           score: no % 3 === 0 ? 0 : 1,
-          answer: no % 3 === 0 ? '41' : '42',
-          output: no % 3 === 0 ? '41' : '42',
+          answer,
+          output: JSON.stringify({ answer, confidence: (no % 21) / 20 }),
           latencyMs,
           costUsd: null,
           calls: [aCall({ latencyMs, costUsd: null })],

@@ -55,8 +55,10 @@ export class WorkPart<State> {
   readonly #stores: WorkPartStores;
   readonly #isOutOfTime: () => boolean;
   readonly #leaseMs: number;
-  /** Where the work continues; undefined at its start. */
+  /** Where the work continues; undefined at its start, and where the saved state is from another version. */
   readonly state: State | undefined;
+  /** Whether an earlier part has saved a state, of whatever version. */
+  readonly isBegun: boolean;
   #extendedAtMs: number;
   #keyCount = 0;
   #leaseAfterSaveMs: number | undefined;
@@ -66,6 +68,7 @@ export class WorkPart<State> {
     readonly options: WorkPartOptions;
     readonly stores: WorkPartStores;
     readonly state: State | undefined;
+    readonly isBegun: boolean;
     readonly failureCount: number;
   }) {
     this.#work = init.work;
@@ -73,6 +76,7 @@ export class WorkPart<State> {
     this.#isOutOfTime = init.options.isOutOfTime;
     this.#stores = init.stores;
     this.state = init.state;
+    this.isBegun = init.isBegun;
     this.#leaseMs = workLeaseMs(init.failureCount);
     this.#extendedAtMs = init.stores.clock.monotonicMs();
   }
@@ -95,7 +99,8 @@ export class WorkPart<State> {
     if (failureCount >= limits.stuckWorkFailures) options.onStuck?.(failureCount);
     const state =
       checkpoint === undefined ? undefined : await readState(checkpoint, schema, stores.blobs);
-    return new WorkPart({ work, options, stores, state, failureCount });
+    const isBegun = checkpoint !== undefined;
+    return new WorkPart({ work, options, stores, state, isBegun, failureCount });
   }
 
   /** Returns a key for a blob that nothing else writes. */

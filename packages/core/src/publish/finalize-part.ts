@@ -24,6 +24,7 @@ import { writeSummaries } from './finalize-group.ts';
 import { currentGradedGroup, type FinalizeStores, type GradedGroup } from './graded-group.ts';
 import { ResultWriter, resultStateSchema } from './result-writer.ts';
 
+const STATE_VERSION = 2;
 /** How often the results are written while cells keep being completed. */
 const MAX_PASSES = 3;
 /** How long it may take to write the summaries, which reads the failures of all configs back, ms. */
@@ -41,8 +42,12 @@ const snapshotSchema = z.strictObject({
 });
 type Snapshot = z.infer<typeof snapshotSchema>;
 
-/** How far the results are written. */
+/**
+ * How far the results are written. What is counted of them may change without its form: the version is raised then, so
+ * that a part never continues from what another release has counted.
+ */
 const finalizeStateSchema = z.strictObject({
+  version: z.literal(STATE_VERSION),
   /** The number of the grading. */
   grading: z.int(),
   /** How often the plan had been edited. */
@@ -100,7 +105,7 @@ export async function finalizePart(
   const work = { group, work: 'results' };
   const part = await WorkPart.claim(work, finalizeStateSchema, options, stores);
   if ('kind' in part) return part;
-  if (isNext && part.state === undefined) {
+  if (isNext && !part.isBegun) {
     await part.end();
     return { kind: 'ended' };
   }
@@ -211,7 +216,7 @@ function openWriter(
       newKey: () => part.newKey(),
       isOver: () => part.isOver(),
       keep: (forMs) => part.keep(forMs),
-      save: (rows) => part.save({ grading, editCount, pass, before, rows }),
+      save: (rows) => part.save({ version: STATE_VERSION, grading, editCount, pass, before, rows }),
     },
   });
 }
