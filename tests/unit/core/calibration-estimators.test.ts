@@ -15,6 +15,7 @@ import { expectedCalibrationError } from '../../../packages/core/src/statistics/
 import type { Forecast } from '../../../packages/core/src/statistics/forecasts.ts';
 import { hleCalibrationError } from '../../../packages/core/src/statistics/hle-calibration-error.ts';
 import { mean } from '../../../packages/core/src/statistics/mean.ts';
+import { coverageOf, statingModels } from '../../support/calibration-draws.ts';
 import { hasSharedData, sharedDataDir } from '../../support/shared-data.ts';
 
 type Answers = readonly (readonly [confidence: number, outcome: number])[];
@@ -413,6 +414,23 @@ describe.each(intervals)('the interval of %s', (_, interval, estimate) => {
     expect(widthOf(80)).toBeGreaterThan(1.2 * widthOf());
     expect(widthOf(40)).toBeGreaterThan(1.2 * widthOf(80));
   });
+});
+
+describe('the intervals of simulated models', () => {
+  // At greater length in tests/long/calibration-coverage.test.ts.
+  const [one, , few, , , hard] = statingModels;
+
+  it.each([one, few, hard].flatMap((model) => (model ? [[model.name, model] as const] : [])))(
+    'hold in 95 of 100 cases, more often at most: %s',
+    (_, model) => {
+      for (const questions of [30, 300]) {
+        const { brier, ece } = coverageOf({ model, questions, draws: 1_000 });
+
+        expect(brier).toBeGreaterThan(0.93);
+        expect(ece).toBeGreaterThan(0.93);
+      }
+    },
+  );
 });
 
 describe('the interval of the Brier score', () => {

@@ -358,7 +358,7 @@ describe('published confidences', () => {
 
     const summary = await publish(one);
 
-    const expected = { meanConfidence: 0.85, confidences: 1, brier: null, ece: null };
+    const expected = { meanConfidence: 0.85, confidences: 1, nCal: 1 };
     expect(summary.configs[0]?.replicates[0]).toMatchObject(expected);
     const manifest: unknown = JSON.parse(
       one.engine.blobs.texts.get('runs/demo/demo-r1/manifest.json') ?? '',

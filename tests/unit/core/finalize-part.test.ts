@@ -508,7 +508,8 @@ describe('the results of a large group', () => {
 
   it.each<[string, (state: string) => string]>([
     ['version', (state) => state.replace('"version":2', '"version":1')],
-    ['form', (state) => state.replace('"pass":1,', '')],
+    // As a release had it that counted no calibration.
+    ['form', (state) => state.replace(/"calibration":\{[^}]*\},/u, '')],
   ])('are begun again from a state of another %s', async (_, change) => {
     const whole = await aLargeStage();
     const expected = await whole.finalizeInOnePass();

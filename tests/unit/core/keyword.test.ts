@@ -47,6 +47,7 @@ describe('the scorer keyword', () => {
         keyword_coverage: 0.7,
         citation_score: 0.5,
         citations: 1,
+        right: 1,
         // The echo names no keyword and cites two sources.
         lead_over_echo: 0.75 * 0.7 + 0.25 * 0.5 - 0.25,
         lead_over_empty: 0.75 * 0.7 + 0.25 * 0.5,

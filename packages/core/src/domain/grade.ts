@@ -7,6 +7,7 @@ export type Metrics = Readonly<z.infer<typeof metricsSchema>>;
 
 /** A named figure, as the scorer that computes it declares it. */
 export interface MetricDeclaration {
+  /** `right`, 1 or 0, is the outcome that calibration is about, where the score is a fraction. */
   readonly name: string;
   /** As in `ratio`, `citations` or `s`. */
   readonly unit: string;

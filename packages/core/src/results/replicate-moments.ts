@@ -37,7 +37,7 @@ function momentsOf(rows: readonly object[], estimate: Estimator): Moments {
       const values = rows.map((row): unknown => Reflect.get(row, field));
       if (typeof first === 'string' || Array.isArray(first)) return [];
       if (values.every(isTable)) return [[field, nestedMoments(values, estimate)]];
-      return field === 'ci95' ? [] : [[field, estimateKnown(values, estimate)]];
+      return isInterval(field) ? [] : [[field, estimateKnown(values, estimate)]];
     }),
   );
 }
@@ -55,6 +55,11 @@ function nestedMoments(
       ),
     ]),
   );
+}
+
+/** Also where it is null: an interval has no moments. */
+function isInterval(field: string): boolean {
+  return /ci95$/iu.test(field);
 }
 
 function isTable(value: unknown): value is object {

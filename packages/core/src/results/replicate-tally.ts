@@ -5,7 +5,13 @@ import type { ImportedRow } from '../domain/imported.ts';
 import { KnownSum, type KnownSumState, knownSumSchema, NO_SUM } from '../domain/known-sum.ts';
 import { quantile } from '../statistics/quantile.ts';
 import { wilsonInterval } from '../statistics/wilson-interval.ts';
+import {
+  CalibrationTally,
+  type CalibrationTallyState,
+  calibrationTallySchema,
+} from './calibration-tally.ts';
 import { MetricTally, type MetricTallyState, metricTallySchema } from './metric-tally.ts';
+import { summarizeCalibration } from './summarize-calibration.ts';
 import { latencySchema, type ReplicateSummary } from './summary.ts';
 import { ValueCounts, valueCountsSchema } from './value-counts.ts';
 
@@ -32,9 +38,10 @@ export const replicateTallySchema = z.strictObject({
   latencies: z.union([valueCountsSchema, latencySchema]),
   scoreSum: z.number(),
   scoreSquareSum: z.number(),
-  confidenceSum: z.number().default(0),
+  confidenceSum: z.number(),
   /** Cells with a known confidence. */
-  confidences: count.default(0),
+  confidences: count,
+  calibration: calibrationTallySchema,
   correct: count,
   truncated: count,
   /** Cells that were imported, whose calls are counted as answers of unknown cost. */
@@ -55,6 +62,7 @@ const empty: ReplicateTallyState = {
   scoreSquareSum: 0,
   confidenceSum: 0,
   confidences: 0,
+  calibration: { isRounded: false, pairs: [] },
   correct: 0,
   truncated: 0,
   imported: 0,
@@ -72,6 +80,7 @@ export class ReplicateTally {
   #scoreSquareSum: number;
   #confidenceSum: number;
   #confidences: number;
+  readonly #calibration: CalibrationTally;
   #correct: number;
   #truncated: number;
   #imported: number;
@@ -95,6 +104,7 @@ export class ReplicateTally {
     this.#scoreSquareSum = from.scoreSquareSum;
     this.#confidenceSum = from.confidenceSum;
     this.#confidences = from.confidences;
+    this.#calibration = new CalibrationTally(from.calibration);
     this.#correct = from.correct;
     this.#truncated = from.truncated;
     this.#imported = from.imported;
@@ -113,6 +123,7 @@ export class ReplicateTally {
       this.#confidenceSum += row.confidence;
       this.#confidences += 1;
     }
+    this.#calibration.add(row);
     const calls = row.calls.filter(isOfAnswer);
     if (calls.some(({ finishReason }) => finishReason === 'length')) this.#truncated += 1;
     for (const call of row.calls) this.#costs[costKindOf(call)].add(call.costUsd);
@@ -133,6 +144,11 @@ export class ReplicateTally {
   /** Those of the rows added so far. */
   get metrics(): MetricTallyState {
     return this.#metrics.state();
+  }
+
+  /** That of the rows added so far. */
+  get calibration(): CalibrationTallyState {
+    return this.#calibration.state();
   }
 
   /** Rows added so far. */
@@ -164,6 +180,7 @@ export class ReplicateTally {
       scoreSquareSum: this.#scoreSquareSum,
       confidenceSum: this.#confidenceSum,
       confidences: this.#confidences,
+      calibration: this.calibration,
       correct: this.#correct,
       truncated: this.#truncated,
       imported: this.#imported,
@@ -197,10 +214,7 @@ export class ReplicateTally {
       headline: coverage >= coverageFloor ? score : null,
       stderr: this.#standardError(scoreCount),
       ci95: mutablePair(wilsonInterval(this.#scoreSum, scoreCount)),
-      brier: null,
-      ece: null,
-      eceEqualMass: null,
-      hleCompat: null,
+      ...summarizeCalibration(this.#calibration.forecasts(), failed),
       meanConfidence: this.#confidences === 0 ? null : this.#confidenceSum / this.#confidences,
       confidences: this.#confidences,
       costUsd,

@@ -4,6 +4,8 @@ import type { MetricDeclaration } from '../domain/grade.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import { clusteredInterval } from '../statistics/clustered-interval.ts';
 import { clusteredStandardError } from '../statistics/clustered-standard-error.ts';
+import { CalibrationClusters, calibrationClustersSchema } from './calibration-clusters.ts';
+import { CalibrationTally } from './calibration-tally.ts';
 import { type DatasetAverages, datasetAverages } from './dataset-averages.ts';
 import { JudgeTally, judgeTallySchema } from './judge-tally.ts';
 import { MetricTally } from './metric-tally.ts';
@@ -13,6 +15,7 @@ import { ReplicateTally, replicateTallySchema } from './replicate-tally.ts';
 import { ScoreClusters, scoreClustersSchema } from './score-clusters.ts';
 import { ServedModelTally } from './served-model-tally.ts';
 import { StepTally, stepTallySchema, summarizeSteps } from './step-tally.ts';
+import { summarizeCalibration } from './summarize-calibration.ts';
 import {
   type ConfigSummary,
   type ReplicateSummary,
@@ -37,7 +40,9 @@ export const summaryStateSchema = z.strictObject({
       probes: probeTallySchema,
     }),
   ),
-  clusters: z.array(scoreClustersSchema.extend({ config: z.string() })),
+  clusters: z.array(
+    scoreClustersSchema.extend({ config: z.string(), calibration: calibrationClustersSchema }),
+  ),
 });
 /** What a {@link SummaryBuilder} has counted so far. */
 export type SummaryState = z.infer<typeof summaryStateSchema>;
@@ -55,6 +60,12 @@ interface ConfigTallies {
   readonly probes: ProbeTally;
 }
 
+/** What several runs of a config need: their answers to a question depend on each other. */
+interface ConfigClusters {
+  readonly scores: ScoreClusters;
+  readonly calibration: CalibrationClusters;
+}
+
 /** Builds the summaries of a group and of its runs from rows, in any order of configs and runs. */
 export class SummaryBuilder {
   readonly #header: GroupHeader;
@@ -64,7 +75,7 @@ export class SummaryBuilder {
   /** By config, then by run. */
   readonly #byConfig = new Map<string, Map<string, ConfigTallies>>();
   /** By config; of a group with several runs. */
-  readonly #clusters: Map<string, ScoreClusters>;
+  readonly #clusters: Map<string, ConfigClusters>;
 
   /** @param coverageFloor - The least coverage for a headline score or an average, 0..1. */
   constructor(
@@ -87,7 +98,10 @@ export class SummaryBuilder {
     this.#averagesByDataset = averages;
     this.#declared = metrics;
     this.#clusters = new Map(
-      from.clusters.map(({ config, ...state }) => [config, new ScoreClusters(state)]),
+      from.clusters.map(({ config, calibration, ...scores }) => [
+        config,
+        { scores: new ScoreClusters(scores), calibration: new CalibrationClusters(calibration) },
+      ]),
     );
     for (const tallies of from.tallies) {
       const { run, config, replicate, tags, servedModels, steps, unscored } = tallies;
@@ -107,7 +121,9 @@ export class SummaryBuilder {
 
   add(row: CellRow): void {
     const { replicate, tags, servedModels, steps, unscored, judges, probes } = this.#talliesOf(row);
-    this.#clustersOf(row.config)?.add(replicate.rowCount, row);
+    const clusters = this.#clustersOf(row.config);
+    clusters?.scores.add(replicate.rowCount, row);
+    clusters?.calibration.add(replicate.rowCount, row);
     replicate.add(row);
     servedModels.add(row);
     steps.add(row);
@@ -137,7 +153,11 @@ export class SummaryBuilder {
         judges: judges.state(),
         probes: probes.state(),
       }));
-    const clusters = [...this.#clusters].map(([config, each]) => ({ config, ...each.state() }));
+    const clusters = [...this.#clusters].map(([config, { scores, calibration }]) => ({
+      config,
+      ...scores.state(),
+      calibration: calibration.state(),
+    }));
     return { tallies, clusters };
   }
 
@@ -175,6 +195,7 @@ export class SummaryBuilder {
     const metrics = this.#summarizeMetrics(config, tallies);
     const judges = new JudgeTally(...tallies.map((each) => each.judges.state())).summarize();
     const probes = new ProbeTally(...tallies.map((each) => each.probes.state())).summarize();
+    const calibration = this.#summarizeCalibration(config, tallies, replicates);
     const isWithheld = replicates.some(({ coverage }) => coverage < this.#coverageFloor);
     return {
       config,
@@ -191,8 +212,26 @@ export class SummaryBuilder {
       unscored: new UnscoredTally(...tallies.map(({ unscored }) => unscored.state())).summarize(),
       ...(judges && { judges }),
       ...(probes && { probes }),
+      ...(calibration && { calibration }),
       ...(metrics && { metrics }),
     };
+  }
+
+  #summarizeCalibration(
+    config: string,
+    tallies: readonly ConfigTallies[],
+    replicates: readonly ReplicateSummary[],
+  ): ConfigSummary['calibration'] {
+    const counted = new CalibrationTally(...tallies.map(({ replicate }) => replicate.calibration));
+    const forecasts = counted.forecasts();
+    const [first] = forecasts;
+    if (first === undefined) return undefined;
+    const failed = replicates.reduce((sum, each) => sum + each.failed, 0);
+    const clusters = tallies.length > 1 ? this.#clusters.get(config)?.calibration : undefined;
+    const figures = summarizeCalibration(forecasts, failed, clusters?.trials(forecasts));
+    const isConstant =
+      figures.nCal > 1 && forecasts.every(({ confidence }) => confidence === first.confidence);
+    return { ...figures, constantConfidence: isConstant ? first.confidence : null };
   }
 
   #summarizeMetrics(config: string, tallies: readonly ConfigTallies[]): ConfigSummary['metrics'] {
@@ -217,7 +256,7 @@ export class SummaryBuilder {
     if (only !== undefined && replicates.length === 1) {
       return { stderr: only.stderr, ci95: only.ci95 };
     }
-    const clusters = this.#clusters.get(config)?.clusters() ?? [];
+    const clusters = this.#clusters.get(config)?.scores.clusters() ?? [];
     const [lower, upper] = clusteredInterval(clusters) ?? [];
     return {
       stderr: clusteredStandardError(clusters) ?? null,
@@ -226,9 +265,12 @@ export class SummaryBuilder {
   }
 
   /** Undefined where each question has one score. */
-  #clustersOf(config: string): ScoreClusters | undefined {
+  #clustersOf(config: string): ConfigClusters | undefined {
     if (this.#header.runs.length === 1) return undefined;
-    const clusters = this.#clusters.get(config) ?? new ScoreClusters();
+    const clusters = this.#clusters.get(config) ?? {
+      scores: new ScoreClusters(),
+      calibration: new CalibrationClusters(),
+    };
     this.#clusters.set(config, clusters);
     return clusters;
   }

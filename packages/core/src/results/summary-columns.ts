@@ -1,6 +1,7 @@
 import { sumKnown } from '../domain/known-sum.ts';
 import type { ConfigSummary, ReplicateSummary } from './summary.ts';
 import {
+  formatDistance,
   formatDollars,
   formatMean,
   formatPercent,
@@ -81,6 +82,32 @@ export const summaryColumns: readonly SummaryColumn[] = [
     legend: 'confidence: the mean of those that answers state, which may be few',
     value: ({ mean }) => toNumber(mean['meanConfidence']),
     format: formatPercent,
+  }),
+  column({
+    title: 'brier',
+    names: ['brier'],
+    isHiddenWhenUnknown: true,
+    isRare: true,
+    legend:
+      'brier: the mean squared distance between confidence and score, 0 to 1, and ece: between their means in ten bins, which chance keeps above 0; over the n cal cells that have both',
+    value: ({ mean }) => toNumber(mean['brier']),
+    format: formatDistance,
+  }),
+  column({
+    title: 'ece',
+    names: ['ece'],
+    isHiddenWhenUnknown: true,
+    isRare: true,
+    value: ({ mean }) => toNumber(mean['ece']),
+    format: formatDistance,
+  }),
+  column({
+    title: 'n cal',
+    names: ['nCal'],
+    isHiddenWhenEmpty: true,
+    isRare: true,
+    value: totalOf(({ nCal }) => nCal),
+    format: String,
   }),
   column({
     title: 'cost',

@@ -11,6 +11,11 @@ export function formatPercentRange(range: readonly [number | null, number | null
   return range === null ? NO_FIGURE : range.map(formatPercent).join('–');
 }
 
+/** A distance between ratios, with three decimals. */
+export function formatDistance(distance: number | null): string {
+  return distance === null ? NO_FIGURE : distance.toFixed(3);
+}
+
 /** A mean of counts, with two decimals. */
 export function formatMean(mean: number | null): string {
   return mean === null ? NO_FIGURE : mean.toFixed(2);

@@ -173,7 +173,11 @@ function notes(summary: Summary, legend: readonly string[], width: number | unde
       ),
   );
   const averages = summary.configs.flatMap((entry) => averageLines(entry, summary.coverageFloor));
-  const beaten = [...controlNotes(summary.configs), ...judgeNotes(summary.configs)];
+  const beaten = [
+    ...controlNotes(summary.configs),
+    ...judgeNotes(summary.configs),
+    ...confidenceNotes(summary.configs),
+  ];
   return [[...legend, ...lines, ...beaten, ...truncated, ...otherModels], averages]
     .filter((part) => part.length > 0)
     .map((part) => part.map((line) => `${wrapLine(line, width)}\n`).join(''));
@@ -196,6 +200,18 @@ function judgeNotes(configs: readonly ConfigSummary[]): readonly string[] {
           : `${config}: its judge is moved by the probe "${probe}": of ${countOf(answers, 'grade')} ${gained} became better, ${lost} worse`,
       ),
     ];
+  });
+}
+
+/** Says whose answers all state the same confidence, which then tells nothing about any of them. */
+function confidenceNotes(configs: readonly ConfigSummary[]): readonly string[] {
+  return configs.flatMap(({ config, calibration }) => {
+    const { constantConfidence = null, nCal = 0 } = calibration ?? {};
+    return constantConfidence === null
+      ? []
+      : [
+          `${config}: all ${countOf(nCal, 'answer')} state the confidence ${formatFigure(constantConfidence)}: it does not tell right ones from wrong ones`,
+        ];
   });
 }
 

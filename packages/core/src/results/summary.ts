@@ -40,6 +40,37 @@ const declaredMetricSchema = metricSummarySchema.extend({
   control: z.string().optional(),
 });
 
+/** The interval of a figure, 95 %, lower bound first. */
+const interval = z.tuple([z.number(), z.number()]).nullable();
+
+/** Calibration over the cells with a score and a confidence; all but `nCal` are null without any. Defaults: of older files. */
+const calibrationFields = {
+  /** These cells. */
+  nCal: count.default(0),
+  /** Mean squared distance between confidence and outcome. */
+  brier: ratio,
+  brierCi95: interval.default(null),
+  /** The Brier score is reliability - resolution + uncertainty + withinBins. */
+  reliability: amount.default(null),
+  resolution: amount.default(null),
+  uncertainty: amount.default(null),
+  withinBins: amount.default(null),
+  /** The Brier score with each failed cell as certain and wrong. */
+  brierPess: ratio.default(null),
+  /** Over 10 bins of equal width. */
+  ece: ratio,
+  eceCi95: interval.default(null),
+  /** Over 10 bins of equally many cells. */
+  eceEqualMass: ratio,
+  /** As the script of Humanity's Last Exam computes it; null for fewer than 200 cells. */
+  hleCompat: ratio,
+  /** Of confidence; null without a right answer or without another one. */
+  auroc: ratio.default(null),
+};
+const calibrationSchema = z.strictObject(calibrationFields);
+/** Calibration over the cells with a score and a confidence. */
+export type CalibrationSummary = z.infer<typeof calibrationSchema>;
+
 /** One config in one run. `score` = sum of scores / (scored + unparsed); unknown is null. */
 export const replicateSchema = z.strictObject({
   run: z.string(),
@@ -65,10 +96,7 @@ export const replicateSchema = z.strictObject({
   stderr: amount,
   /** Wilson, 95 %. */
   ci95: z.tuple([z.number(), z.number()]).nullable(),
-  brier: amount,
-  ece: amount,
-  eceEqualMass: amount,
-  hleCompat: amount,
+  ...calibrationFields,
   meanConfidence: ratio,
   /** Cells with a known confidence: those that the mean is of. */
   confidences: count.default(0),
@@ -223,6 +251,13 @@ export const summarySchema = z.strictObject({
       judges: z.array(judgeSummarySchema).optional(),
       /** Absent where nobody has probed them. */
       probes: z.array(probeSummarySchema).optional(),
+      /** Over all replicates together. Absent where no cell has a score and a confidence. */
+      calibration: calibrationSchema
+        .extend({
+          /** The one confidence that all of at least two cells have, else null. */
+          constantConfidence: ratio,
+        })
+        .optional(),
       /** Over all replicates. Absent where no cell has any. */
       metrics: z.record(z.string(), declaredMetricSchema).optional(),
     }),

@@ -7,6 +7,7 @@ import { countCitations } from './keyword/count-citations.ts';
 import {
   type CitingAnswer,
   type KeywordRubric,
+  RIGHT_FROM,
   readKeywordRubric,
   scoreKeywords,
 } from './keyword/keyword-score.ts';
@@ -24,7 +25,7 @@ const parameters = z.strictObject(sparkitParserShape);
 export const keyword: AnswerScorer<typeof parameters> = {
   kind: 'keyword',
   reads: 'answer',
-  version: 1,
+  version: 2,
   parameters,
   needsTable: false,
   isTargetOptional: true,
@@ -32,6 +33,7 @@ export const keyword: AnswerScorer<typeof parameters> = {
     { name: 'keyword_coverage', unit: 'ratio', better: 'higher', range: [0, 1] },
     { name: 'citation_score', unit: 'ratio', better: 'higher', range: [0, 1] },
     { name: 'citations', unit: 'citations', better: 'none', range: [0, Number.POSITIVE_INFINITY] },
+    { name: 'right', unit: 'ratio', better: 'higher', range: [0, 1] },
     ...controlMetrics,
   ],
   grade: (answer, question, { parser }) => {
@@ -51,6 +53,7 @@ export const keyword: AnswerScorer<typeof parameters> = {
         keyword_coverage: keywordCoverage,
         citation_score: citationScore,
         citations: read.citationCount,
+        right: Number(total >= RIGHT_FROM),
         ...leads,
       },
     };

@@ -12,17 +12,16 @@ const HALF_NORMAL = { mean: Math.sqrt(2 / Math.PI), variance: 1 - 2 / Math.PI };
  * Computes an interval of the expected calibration error over ten bins of equal width, at 95 %.
  *
  * The error is the sum over bins of the distance of a mean gap from 0, and such a distance is above 0 by chance alone. The
- * upper bound is the normal one. For the lower one, each bin whose gap may be chance (less than 1.96 standard errors)
- * counts as if it were: what chance gives it is taken off. As in {@link brierInterval}, two right and two wrong answers are
- * added first.
+ * upper bound is the normal one. For the lower one, a bin whose gap may be chance counts as if it were: what chance gives it
+ * is taken off. As in {@link brierInterval}, two right and two wrong answers are added first.
  *
- * It holds in 93 to 100 % of cases, and in 93 to 97 % where confidences are right, or clearly wrong, in each bin; the
- * percentile bootstrap never holds where they are right, for its resamples are biased twice.
+ * It holds in 93 to 100 % of cases: more than 97 % where gaps are about as large as chance makes them. A percentile
+ * bootstrap does in 0 % where confidences are right, for its resamples add chance to chance (docs/decisions/0042).
  *
  * @param trials - How many independent answers the forecasts are worth, > 0. @default as many as there are
  * @returns The bounds in 0..1, lower first; undefined for no forecasts.
  * @see Broecker (2012), doi:10.1007/s00382-011-1191-1, and Kumar, Liang & Ma (2019), arXiv:1909.10155, on the bias; Andrews
- *   & Soares (2010), doi:10.3982/ECTA7502, on taking for 0 what does not differ from it significantly
+ *   & Soares (2010), doi:10.3982/ECTA7502, section 4.2, on what may be 0: less than sqrt(ln n) standard errors
  */
 export function eceInterval(
   forecasts: readonly Forecast[],
@@ -36,7 +35,7 @@ export function eceInterval(
     const mean = sumOver(bin, gap) / total;
     const variance = Math.max(0, sumOver(bin, squaredGap) / total - mean * mean) / total;
     error += Math.abs(mean);
-    if (mean * mean >= Z_95 * Z_95 * variance) continue;
+    if (mean * mean >= Math.log(total) * variance) continue;
     byChance += HALF_NORMAL.mean * Math.sqrt(variance);
     lessVariance += (1 - HALF_NORMAL.variance) * variance;
   }

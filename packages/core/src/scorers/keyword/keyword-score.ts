@@ -28,6 +28,13 @@ export function readKeywordRubric({ metadata }: Question): KeywordRubric | undef
   );
 }
 
+/**
+ * The least total of an answer that counts as right where a fraction will not do, as for calibration.
+ *
+ * @see https://github.com/JLSteenwyk/sparkit, services/eval_service/app/evaluator.py (commit 86b7cf7)
+ */
+export const RIGHT_FROM = 0.6;
+
 /** An answer as a rubric sees it. */
 export interface CitingAnswer {
   readonly text: string;
