@@ -6,6 +6,7 @@ import {
   type BillingVendor,
   billedUsd,
   paidTwice,
+  type Saying,
   startBillingVendor,
 } from '../support/billing-vendor.ts';
 import { countOutcomes, readCellRows } from '../support/cell-rows.ts';
@@ -37,7 +38,7 @@ interface Judged extends AsyncDisposable {
 
 async function aJudgedFolder(
   own: Partial<Parameters<typeof judgedFiles>[1]> & {
-    readonly judge?: () => string | undefined;
+    readonly judge?: Saying;
     readonly environment?: Readonly<Record<string, string>>;
   } = {},
 ): Promise<Judged> {
@@ -195,6 +196,32 @@ describe('verdicts of an earlier group', () => {
     expect(ran.stderr).toContain('sent: batch ');
     const rows = await readCellRows(folder.resolve('.thrice'), groupOf(ran), 'a');
     expect(countOutcomes(rows)).toEqual({ scored: COUNT });
+  });
+});
+
+describe('a target that is corrected', () => {
+  it('is what the judge is told about answers that were still to come', async () => {
+    const isTold41 = (messages: string) => messages.includes('answer begins ====\\n41\\n');
+    await using judged = await aJudgedFolder({
+      judge: (_, messages) => aVerdict(isTold41(messages)),
+    });
+    const path = judged.folder.resolve('questions.jsonl');
+    const questions = await readFile(path, 'utf8');
+    await writeFile(path, questions.replaceAll('"42"', '"41"'));
+    judged.model.become(isOut);
+    const group = groupOf(await judged.thrice('run', 'judged.toml'));
+    judged.model.become(() => '41');
+    await writeFile(path, questions);
+
+    const resumed = await judged.thrice('resume', group, '--spec', 'judged.toml');
+
+    expect(resumed.exitCode).toBe(0);
+    const rows = await readCellRows(judged.folder.resolve('.thrice'), group, 'a');
+    expect(rows.map(({ output, target, score }) => [output, target, score])).toEqual(
+      Array.from({ length: COUNT }, () => ['41', ['42'], 0]),
+    );
+    expect(judged.judge.billed.size).toBe(COUNT);
+    expect((await judged.thrice('verify', group)).exitCode).toBe(0);
   });
 });
 

@@ -16,8 +16,9 @@ export function billedPrice(model: string): string {
  * What a vendor says to a request; undefined refuses it because its quota is used up, and bills nothing.
  *
  * @param call - The step that asks, as the client names it: `run/config/id/step`.
+ * @param messages - What it asks, as JSON.
  */
-export type Saying = (call: string) => string | undefined;
+export type Saying = (call: string, messages: string) => string | undefined;
 
 /** A model server that bills a cent for each answer, and counts the answers to each step of each cell. */
 export interface BillingVendor extends AsyncDisposable {
@@ -40,7 +41,7 @@ export async function startBillingVendor(saying: Saying): Promise<BillingVendor>
     if (body['messages'] === undefined) return sendJson(response, {}, { status: 404 });
     const call = decodeURIComponent(String(headers['x-thrice-cell']));
     requestCount += 1;
-    const content = says(call);
+    const content = says(call, JSON.stringify(body['messages']));
     if (content === undefined) {
       const message = 'You exceeded your current quota, please check your plan.';
       const error = { message, type: 'insufficient_quota', code: 'insufficient_quota' };

@@ -8,6 +8,7 @@ import {
   finalizeGroup,
   type LoadedGroup,
   loadGroup,
+  type ModelRequest,
   openQuestions,
   type Question,
   rerunCells,
@@ -110,14 +111,14 @@ export class JudgedGroup {
   }
 
   /** Works on the tasks that are left. @returns The requests that were made. */
-  async work(by: WorkedBy = 'local'): Promise<FakeEngine['models']['requests']> {
+  async work(by: WorkedBy = 'local'): Promise<readonly ModelRequest[]> {
     const working = await this.#workers(by);
     await working.workAll();
     return working.models.requests;
   }
 
   /** Sends the tasks that are missing, and works on all. */
-  async resume(by: WorkedBy = 'local'): Promise<FakeEngine['models']['requests']> {
+  async resume(by: WorkedBy = 'local'): Promise<readonly ModelRequest[]> {
     const { header } = this.loaded;
     const working = await this.#workers('local');
     const { ledger, responseCache, blobs, queue } = working;
@@ -127,7 +128,7 @@ export class JudgedGroup {
   }
 
   /** Has the judges of the current grading asked, as `thrice judge` does. */
-  async judge(by: WorkedBy = 'local'): Promise<FakeEngine['models']['requests']> {
+  async judge(by: WorkedBy = 'local'): Promise<readonly ModelRequest[]> {
     const { header } = this.loaded;
     const working = await this.#workers('local');
     const judges = working.benchmark.configs.flatMap(({ gradedBy }) => gradedBy ?? []);
@@ -176,8 +177,6 @@ export class JudgedGroup {
 }
 
 /** The requests to judges, of all. */
-export function toJudges(
-  requests: FakeEngine['models']['requests'],
-): FakeEngine['models']['requests'] {
+export function toJudges(requests: readonly ModelRequest[]): readonly ModelRequest[] {
   return requests.filter(isToJudge);
 }

@@ -1,7 +1,9 @@
+import type { ModelRequest } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { aQuestion } from '../../support/builders.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { aVerdict, isToJudge, judgeScorer, says } from '../../support/judged-benchmark.ts';
-import { aJudgedSpec, JudgedGroup } from '../../support/judged-group.ts';
+import { aJudgedSpec, JudgedGroup, toJudges } from '../../support/judged-group.ts';
 
 /** Answers 42, which every judge finds right. */
 const answer: FakeAnswer = (request) => ({
@@ -60,3 +62,84 @@ describe('a verdict that is taken from another cell', () => {
     expect(await group.mismatches()).toEqual([]);
   });
 });
+
+describe('a target that is corrected', () => {
+  const corrected = [aQuestion({ target: ['42'] })];
+  /** Finds an answer right that is the target it is told. */
+  const compare: FakeAnswer = (request) =>
+    isToJudge(request) ? says(aVerdict(targetsIn([request])[0] === '41')) : says('41');
+  const plan = async () =>
+    await JudgedGroup.plan({ answer: compare, questions: [aQuestion({ target: ['41'] })] });
+
+  it.each(['local', 'stage'] as const)(
+    'before its question is answered is what the judge is told, though the task is from before (%s)',
+    async (by) => {
+      const group = await plan();
+
+      await group.edit(corrected);
+      const early = await group.work(by);
+      const [unjudged] = await group.rows();
+      const judged = await group.resume(by);
+
+      expect(targetsIn(early)).toEqual([]);
+      expect(unjudged).toMatchObject({ output: '41', reason: 'awaiting-judge', score: null });
+      expect(targetsIn(judged)).toEqual(['42']);
+      expect(await group.scores()).toEqual([0]);
+      expect(await group.mismatches()).toEqual([]);
+    },
+  );
+
+  it('before its question is answered is what the judge is told by the task that the edit sends', async () => {
+    const group = await plan();
+
+    await group.edit(corrected);
+    const asked = await group.resume();
+
+    expect(targetsIn(asked)).toEqual(['42']);
+    expect(await group.scores()).toEqual([0]);
+  });
+
+  it('leaves the results of questions that are added later in the grading that graded them', async () => {
+    const group = await plan();
+    await group.work();
+    await group.edit(corrected);
+
+    await group.edit([...corrected, aQuestion({ id: 'q2' })]);
+    await group.resume();
+
+    const { header } = group.loaded;
+    const cells = await group.engine.ledger.readCells(header.runs[0] ?? '', 'a', ['q1', 'q2']);
+    expect([...cells.values()].map(({ result }) => result?.grading)).toEqual([1, 2]);
+    expect(await group.mismatches()).toEqual([]);
+  });
+
+  it('and a rubric that is corrected ask the judge again', async () => {
+    const scorers = { quality: { kind: 'rubric', model: 'court/judge' } };
+    const group = await JudgedGroup.plan({
+      answer: (request) => says(isToJudge(request) ? 'score: 1' : '42'),
+      questions: [aQuestion({ rubric: 'Names a source.' })],
+      spec: aJudgedSpec({ scorers }),
+    });
+    await group.work();
+
+    await group.edit([aQuestion({ rubric: 'Is brief.' })]);
+    const asked = toJudges(await group.resume());
+
+    expect(asked.map(({ messages }) => JSON.stringify(messages))).toEqual([
+      expect.stringContaining('Is brief.'),
+    ]);
+    expect(group.loaded.header.edits[0]?.changes).toEqual([
+      expect.objectContaining({ key: 'questions' }),
+      { key: 'question "q1": rubric', was: '17 characters', is: '11 characters' },
+    ]);
+    expect(await group.mismatches()).toEqual([]);
+  });
+});
+
+/** The targets that judges were told, in the order in which they were asked. */
+function targetsIn(requests: readonly ModelRequest[]): readonly string[] {
+  return toJudges(requests).map(({ messages }) => {
+    const content = String(messages.at(-1)?.content);
+    return /reference answer begins ====\n(.*)\n/.exec(content)?.[1] ?? content;
+  });
+}

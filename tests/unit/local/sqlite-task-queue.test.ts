@@ -38,6 +38,20 @@ describe('SqliteTaskQueue', () => {
     expect(received.map(({ task }) => task)).toEqual([aCellTask({ generation: 2 })]);
   });
 
+  it('reads the question of a task from the file that was sent last, although a worker holds it', async () => {
+    using stores = openLocalStores(':memory:', new FakeClock());
+    const queue = stores.queueOf('ann');
+    const edited = aCellTask({ question: { key: 'questions/new.jsonl', offset: 7, length: 8 } });
+    await queue.send('lab', [aCellTask()]);
+    const [held] = (await queue.receive('lab', 1)) as [Delivery];
+
+    await queue.send('lab', [edited, edited]);
+    await queue.acknowledge(held);
+
+    const received = await queue.receive('lab', 5);
+    expect(received.map(({ task }) => task)).toEqual([edited]);
+  });
+
   it('ignores the receipt of an earlier delivery', async () => {
     const clock = new FakeClock();
     using stores = openLocalStores(':memory:', clock);

@@ -9,7 +9,7 @@ import { answerAlone } from '../scorers/confidence/answer-alone.ts';
 import { gradeAnswer } from '../scorers/grade-answer.ts';
 import type { CellAtWork } from './cell-at-work.ts';
 import { toFailedResult } from './failed-result.ts';
-import { gradeTaskOf } from './grade-task.ts';
+import { gradeTaskOf, isOutdated } from './grade-task.ts';
 import { toRecordedAnswer } from './solver-input.ts';
 import type { Settlement } from './worker.ts';
 
@@ -86,14 +86,14 @@ async function storeResult(
 ): Promise<Settlement> {
   const { ledger, owner, clock, observe } = worker;
   const finishedAt = clock.toIso(clock.now());
-  // A task from before the targets were corrected has the earlier ones: every reader grades its answer again.
-  const isOutdated = config.targetsKey !== undefined && config.targetsKey !== question.key;
-  const complete: CellResult = { ...result, grading: isOutdated ? 1 : config.grading, finishedAt };
+  const { benchmark } = worker;
+  const grading = isOutdated({ question, config }, benchmark) ? 1 : config.grading;
+  const complete: CellResult = { ...result, grading, finishedAt };
   const completion = await ledger.completeCell(key, owner, complete, attempts.log);
   // Another worker has the cell and may die: only the task of a done cell is acknowledged.
   if (completion.kind === 'refused') return { kind: 'release', delayMs: limits.heartbeatMs };
   observe({ kind: 'cell-completed', key, result: complete, tally: completion.tally });
-  const toGrade = gradeTaskOf({ key, question, config, result: complete });
+  const toGrade = gradeTaskOf({ key, question, config, result: complete }, benchmark);
   if (toGrade !== undefined) await worker.sendTask(toGrade.lane, toGrade.task);
   return { kind: 'acknowledge' };
 }

@@ -216,7 +216,8 @@ async function repeatGradeTask(
 ): Promise<void> {
   const result = (await worker.ledger.readCells(run, name, [id])).get(id)?.result;
   if (result === undefined) return;
-  const toGrade = gradeTaskOf({ key: { run, id, config: name }, question, config, result });
+  const key = { run, id, config: name };
+  const toGrade = gradeTaskOf({ key, question, config, result }, worker.benchmark);
   if (toGrade !== undefined) await worker.sendTask(toGrade.lane, toGrade.task);
 }
 

@@ -41,13 +41,13 @@ interface Earlier {
 export interface QuestionChanges {
   /** What would be asked otherwise, or no longer: one line each. Questions that are added are none of them. */
   readonly problems: readonly string[];
-  /** Corrected targets: the same is asked. */
+  /** Corrected targets and rubrics: the same is asked, and graded otherwise. */
   readonly targets: readonly SpecChange[];
 }
 
 /**
  * Lists the questions that were planned and are gone, that a config no longer asks, or that would be asked otherwise,
- * and those whose target has changed.
+ * and those whose target or rubric has changed.
  *
  * Reads both files, and keeps a digest of each question.
  */
@@ -85,6 +85,10 @@ export async function compareQuestions(
     if (edited === undefined) continue;
     problems.push(...describeQuestion(question, edited, configs));
     if (differ(question, edited, 'target')) targets.push(describeTarget(question, edited));
+    if (differ(question, edited, 'rubric'))
+      targets.push(
+        describeSizes(`question "${question.id}": rubric`, question.rubric, edited.rubric),
+      );
   }
   return { problems, targets };
 }
@@ -122,7 +126,7 @@ function describeQuestion(
   );
   const fields = isAskedAlike ? [] : ASKED_FIELDS.filter((field) => differ(before, after, field));
   return fields.map((field) =>
-    renderChange(describeAsked(`question "${before.id}": ${field}`, before[field], after[field])),
+    renderChange(describeSizes(`question "${before.id}": ${field}`, before[field], after[field])),
   );
 }
 
@@ -130,8 +134,8 @@ function describeTarget({ id, target }: Question, after: Question): SpecChange {
   return describeChange(`question "${id}": target`, target, after.target);
 }
 
-/** Shows sizes only: what a question asks may be confidential. */
-function describeAsked(key: string, before: unknown, after: unknown): SpecChange {
+/** Shows sizes only: what a question asks, and a rubric, may be confidential. */
+function describeSizes(key: string, before: unknown, after: unknown): SpecChange {
   const [was = null, is = null] = [before, after].map((value) =>
     value === undefined || value === null ? null : `${JSON.stringify(value).length} characters`,
   );

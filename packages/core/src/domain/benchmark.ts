@@ -110,7 +110,7 @@ export interface Config extends ModelUse {
   readonly scorer: ScorerSpec;
   /** Number of the grading that the scorer comes from; 1 is the plan's. */
   readonly grading: number;
-  /** The stored questions whose corrected targets that grading compares with; undefined for the targets of the plan. */
+  /** The stored questions whose corrected targets and rubrics that grading grades by; undefined for those of the plan. */
   readonly targetsKey?: string | undefined;
   readonly select: Select | undefined;
   /** The version of the scorer's kind that graded, or grades, with it; null or undefined if unknown. */
@@ -143,6 +143,8 @@ export interface Benchmark {
   /** What a group may spend; undefined for no cap. */
   readonly budgetUsd: number | undefined;
   readonly lanes: ReadonlyMap<string, Lane>;
+  /** The stored questions of its group, as they are by now; undefined for a spec without a group. */
+  readonly questionsKey?: string | undefined;
   /** The systems under test. */
   readonly configs: readonly Config[];
   /** Those whose cells grade the answers of others, of every grading. Their roles are the judges. */

@@ -33,7 +33,7 @@ export const gradingSchema = z.strictObject({
   specSha256: z.string(),
   /** One entry per config, in the spec's order. */
   configs: z.array(gradedConfigSchema),
-  /** The stored questions whose targets replaced those before. Absent: the targets of the plan. */
+  /** The stored questions whose targets and rubrics replaced those before. Absent: those of the plan. */
   questionsKey: z.string().optional(),
 });
 /** The scorers that the answers of a group are graded with. */

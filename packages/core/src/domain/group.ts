@@ -51,7 +51,7 @@ const laterJudgesSchema = z.strictObject({
   /** The first grading that asked them. */
   grading: z.int().min(2),
   scorer: scorerSpecSchema,
-  /** The stored questions whose targets they are told. Absent: the targets of the plan. */
+  /** The stored questions whose targets and rubrics they are told. Absent: those of the plan. */
   questionsKey: z.string().optional(),
 });
 /** The judges of a config since a later grading than the plan's. */

@@ -22,7 +22,7 @@ export function loadGroup(record: GroupRecord): LoadedGroup {
  * Any scorer, solver and dataset is accepted: they were checked when the group was planned.
  */
 export function benchmarkOf(header: GroupHeader): Benchmark {
-  const { spec, specSource, configs, keys, reuse } = header;
+  const { spec, specSource, configs, keys, reuse, questions } = header;
   const benchmark = resolveBenchmark(spec, specSource.path, undefined, keys);
   const planned = benchmark.configs.map((config) => {
     const { scorer = config.scorer, scorerVersion = null } =
@@ -41,6 +41,7 @@ export function benchmarkOf(header: GroupHeader): Benchmark {
     ...benchmark,
     prices: pricesOf(header),
     reusesCalls: reuse.length > 0,
+    questionsKey: questions.key,
     lanes: new Map([
       ...[...judgeLanes].map((name) => [name, resolveLane(spec, name)] as const),
       ...benchmark.lanes,

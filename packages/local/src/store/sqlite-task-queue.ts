@@ -54,8 +54,8 @@ export interface Backlog {
  * held task becomes visible again when its lease expires and its holder is not seen at work. One that is woken while it is
  * held is visible as soon as it is released: its holder may have looked before there was anything to see. Waits survive a
  * clock that is set: set forward, it ends the delays of released tasks early; set back, it starts every wait
- * anew. Each cell has at most one task: sending another
- * has no effect unless it is of a later generation, which replaces the existing task.
+ * anew. Each cell has at most one task: sending another has no effect unless it is of a later generation, or reads its
+ * question from another file, as after an edit: it replaces the existing task then.
  */
 export class SqliteTaskQueue implements TaskQueue {
   readonly #commit: GroupCommit;
@@ -227,8 +227,11 @@ const STATEMENTS = {
   selectFile: 'SELECT file_no FROM question_files WHERE key = ?',
   insert: `INSERT INTO tasks (group_name, lane, run, config, id, generation, file_no,
     question_offset, question_length, visible_at, hidden_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)
-    ON CONFLICT DO UPDATE SET generation = excluded.generation, delivery = delivery + 1,
-      visible_at = 0, hidden_at = 0, holder = NULL WHERE excluded.generation > generation`,
+    ON CONFLICT DO UPDATE SET generation = excluded.generation, file_no = excluded.file_no,
+      question_offset = excluded.question_offset, question_length = excluded.question_length,
+      delivery = delivery + 1, visible_at = 0, hidden_at = 0, holder = NULL
+      WHERE excluded.generation > generation
+        OR (excluded.generation = generation AND excluded.file_no <> file_no)`,
   restartWaits: `UPDATE tasks SET visible_at = visible_at - hidden_at + ?, hidden_at = ?
     WHERE group_name = ? AND hidden_at > ?`,
   lapsedHolders: `SELECT owner FROM workers
