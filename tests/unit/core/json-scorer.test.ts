@@ -153,6 +153,61 @@ describe('a comparison of JSON', () => {
   });
 });
 
+describe('a comparison of JSON, place by place', () => {
+  /** The text of each leaf by its whole path: the definition, whose paths take quadratic time to write. */
+  function leavesOf(value: unknown, place = ''): readonly (readonly [string, string])[] {
+    const items = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+    const mark = Array.isArray(value) ? 'item' : 'key';
+    return items.length === 0
+      ? [[place, JSON.stringify(value)]]
+      : items.flatMap(([key, item]) => leavesOf(item, `${place}/${mark} ${JSON.stringify(key)}`));
+  }
+  const small = fc.letrec((tie) => ({
+    value: fc.oneof(
+      fc.constantFrom(0, 1, '1', null, true, [], {}),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('a', 'b', '0', '1'), tie('value'), { maxKeys: 3 }),
+    ),
+  })).value;
+
+  it('counts the leaves that stand alike at the same places', () => {
+    fc.assert(
+      fc.property(small, small, (left, right) => {
+        const [ofLeft, ofRight] = [new Map(leavesOf(left)), new Map(leavesOf(right))];
+        const alike = [...ofLeft].filter(([place, leaf]) => ofRight.get(place) === leaf).length;
+        const places = new Set([...ofLeft.keys(), ...ofRight.keys()]).size;
+
+        expect(shareOfEqual(left, right)).toBeCloseTo(alike / places, 12);
+      }),
+    );
+  });
+
+  it('counts as different what is not equal', () => {
+    fc.assert(
+      fc.property(fc.array(small, { maxLength: 5 }), (values) => {
+        const isUnique = values.every((value, at) =>
+          values.slice(0, at).every((earlier) => !isEqualJson(earlier, value)),
+        );
+
+        expect(fulfils(values, { uniqueItems: true })).toBe(isUnique);
+      }),
+    );
+  });
+
+  // A comparison that writes the path of each leaf takes many minutes, which the time limit of a test ends.
+  it('ends in time for long keys, deeply nested around many leaves', async () => {
+    const leaves = Array.from({ length: 100_000 }, (_, index) => index);
+    const nested = (depth: number): unknown =>
+      depth === 0 ? leaves : { ['k'.repeat(5_000)]: nested(depth - 1) };
+    const text = JSON.stringify(nested(90));
+
+    const { outcome, score } = await grade(text, [text], { compare: 'fields' });
+
+    expect([outcome, score]).toEqual(['scored', 1]);
+    expect(fulfils([nested(90), nested(90)], { uniqueItems: true })).toBe(false);
+  });
+});
+
 describe('a schema', () => {
   it.each([
     [{ type: 'integer' }, 1, 1.5],

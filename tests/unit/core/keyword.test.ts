@@ -120,6 +120,18 @@ describe('the citations of a text', () => {
   ])('of %j are %d', (text, count) => {
     expect(countCitations(text)).toBe(count);
   });
+
+  // One that takes quadratic time takes minutes, which the time limit of a test ends.
+  it.each([
+    ['http://a', '.', 1],
+    ['10.1000/a', '*', 1],
+    ['[1', ',1', 0],
+    ['', 'http://', 1],
+    ['', '10.1000', 0],
+    ['', '[', 0],
+  ])('are counted in time where %j is followed by a million times %j', (start, pump, count) => {
+    expect(countCitations(`${start}${pump.repeat(1_000_000)}a`)).toBe(count);
+  });
 });
 
 // The recorded files are not part of the repository.

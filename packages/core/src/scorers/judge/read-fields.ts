@@ -1,4 +1,4 @@
-import { trimEmphasis } from './trim-where.ts';
+import { trimEmphasis } from '../trim-where.ts';
 
 /** Reads the lines of a reply that are `name: value`, in any case and markup, by name; spaces in a name are underscores. */
 export function readFields(reply: string): ReadonlyMap<string, readonly string[]> {

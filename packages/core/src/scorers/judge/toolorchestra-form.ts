@@ -1,7 +1,7 @@
 import { scored, unparsed } from '../../domain/grade.ts';
 import { stripReasoning } from '../strip-reasoning.ts';
+import { trimWhere } from '../trim-where.ts';
 import { type JudgeForm, majorityOf } from './judge-form.ts';
-import { trimWhere } from './trim-where.ts';
 
 /** The most pieces, split on single spaces, of an answer that a judge is asked about. */
 const MAX_PIECES = 500;

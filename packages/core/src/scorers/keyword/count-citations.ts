@@ -1,9 +1,11 @@
+import { trimWhere } from '../trim-where.ts';
+
 /** A citation by number, as in `[3]`, `[1, 2]` or `[4-6]`. */
 const NUMBERED = /\[(\d{1,3}(?:[,;–-] ?\d{1,3}){0,20})\]/gu;
 /** A page or a DOI. */
 const ADDRESS = /https?:\/\/[^\s<>()[\]{}"'|]+|(?<![\w/.])10\.\d{4,9}\/[^\s<>()[\]{}"'|,;]+/gu;
 /** Ends a sentence, not an address. */
-const PUNCTUATION = /[.,;:!?*_]+$/u;
+const PUNCTUATION = '.,;:!?*_';
 
 /**
  * Counts the sources that a text cites: different numbers in square brackets, or different pages and DOIs, whichever are more. A
@@ -12,7 +14,7 @@ const PUNCTUATION = /[.,;:!?*_]+$/u;
 export function countCitations(text: string): number {
   const numbers = [...text.matchAll(NUMBERED)].flatMap(([, cited = '']) => numbersIn(cited));
   const addresses = [...text.matchAll(ADDRESS)].map(([address]) =>
-    address.replace(PUNCTUATION, '').toLowerCase(),
+    trimWhere(address, (character) => PUNCTUATION.includes(character)).toLowerCase(),
   );
   return Math.max(new Set(numbers).size, new Set(addresses).size);
 }
