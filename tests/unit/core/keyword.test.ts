@@ -115,7 +115,14 @@ describe('the citations of a text', () => {
     ['See https://a.org/x. And (https://A.org/x), https://b.org.', 2],
     ['doi:10.1000/xyz, https://doi.org/10.1000/abc', 2],
     ['As [1] says.\n\n[1] https://a.org/x', 1],
-    ['An array a[0] or a list [x].', 1],
+    ['An array a[0] or a list [x].', 0],
+    [
+      'The limit holds for x in [0, 1] and x in [1, 2], with y = [3] and z ∈ [2,5] or z \\in [4, 5].',
+      0,
+    ],
+    ['As shown in [1, 2] and [7].', 3],
+    ['Many: [1-999], [21-1], [1-21].', 0],
+    ['At most a score at once: [1-20].', 20],
     ['None at all.', 0],
   ])('of %j are %d', (text, count) => {
     expect(countCitations(text)).toBe(count);

@@ -1,7 +1,13 @@
 import { trimWhere } from '../trim-where.ts';
 
-/** A citation by number, as in `[3]`, `[1, 2]` or `[4-6]`. */
-const NUMBERED = /\[(\d{1,3}(?:[,;–-] ?\d{1,3}){0,20})\]/gu;
+/**
+ * A citation by number, as in `[3]`, `[1, 2]` or `[4-6]`. Sources are numbered from 1; what follows `=`, `∈`, or a single
+ * letter and "in" is a list or an interval.
+ */
+const NUMBERED =
+  /(?<!(?:[=∈⊂⊆]|\\in|\b[a-z] in) ?)\[([1-9]\d{0,2}(?:[,;–-] ?[1-9]\d{0,2}){0,20})\]/giu;
+/** The most sources that a text cites as a range: a wider one is an interval. */
+const MAX_RANGE = 20;
 /** A page or a DOI. */
 const ADDRESS = /https?:\/\/[^\s<>()[\]{}"'|]+|(?<![\w/.])10\.\d{4,9}\/[^\s<>()[\]{}"'|,;]+/gu;
 /** Ends a sentence, not an address. */
@@ -19,10 +25,13 @@ export function countCitations(text: string): number {
   return Math.max(new Set(numbers).size, new Set(addresses).size);
 }
 
-/** The numbers of `1, 2` and of `4-6`. */
+/** The numbers of `1, 2` and of `4-6`; none of a range that names no sources. */
 function numbersIn(cited: string): readonly number[] {
   return cited.split(/[,;]/u).flatMap((part) => {
     const [first = 0, last = first] = part.split(/[–-]/u).map(Number);
-    return Array.from({ length: Math.max(1, last - first + 1) }, (_, index) => first + index);
+    const count = last - first + 1;
+    return count < 1 || count > MAX_RANGE
+      ? []
+      : Array.from({ length: count }, (_, index) => first + index);
   });
 }
