@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { errorCodeSchema } from './error-code.ts';
+import { answeringConfigOf } from './grade-cell.ts';
 import { KnownSum, sumKnown } from './known-sum.ts';
 import { imagePartSchema, toolCallSchema } from './message.ts';
 
@@ -204,7 +205,12 @@ export function isKept({ takenFrom, step }: Call, cell: Omit<CellStep, 'step'>):
   );
 }
 
-/** The calls of a cell, where one that it kept after all is an answer at its own cost, and waste no longer. */
+/**
+ * The calls of a cell and of those that grade it, where one that its own cell kept after all has its own cost, and is waste no
+ * longer.
+ *
+ * @param cell - The one that answers.
+ */
 export function joinKept(
   calls: readonly Call[],
   discarded: readonly Call[],
@@ -212,8 +218,10 @@ export function joinKept(
 ): Call[] {
   const waste = [...discarded];
   const answers = calls.map((call) => {
-    if (!isKept(call, cell)) return call;
-    const { step, startedAt } = call;
+    const { step, startedAt, takenFrom } = call;
+    const { config = '' } = takenFrom ?? {};
+    if (answeringConfigOf(config) !== cell.config || !isKept(call, { ...cell, config }))
+      return call;
     const at = waste.findIndex((each) => each.step === step && each.startedAt === startedAt);
     const [paid] = at === -1 ? [] : waste.splice(at, 1);
     return paid === undefined ? call : { ...call, costUsd: paid.costUsd, takenFrom: null };
