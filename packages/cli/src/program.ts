@@ -263,6 +263,7 @@ function addComparisonCommands(program: Command, run: Run): void {
     .option('--on <figure>', 'a metric instead of the score')
     .option('--by <tag>', 'also compare by the values of this tag')
     .option('--margin <x>', 'say no worse where A is worse by less than this', positiveNumber)
+    .option('--aa', 'compare configs with themselves, to see how often that tells a difference')
     .option('--allow', 'compare questions that are asked in other words too')
     .option('--md', 'print Markdown')
     .option('--csv', 'print CSV')

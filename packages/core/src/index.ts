@@ -92,6 +92,7 @@ export {
   type DifferenceSpread,
   measureSpread,
 } from './compare/difference-spread.ts';
+export { type FalseAlarms, measureFalseAlarms } from './compare/false-alarms.ts';
 export { type PairPower, type PowerPair, planPower } from './compare/plan-power.ts';
 export { deployedFolders } from './deployed-code.ts';
 export type { DlqFilter, DlqSelection } from './dlq/filter.ts';
@@ -415,6 +416,7 @@ export {
   formatDollars,
   formatFigure,
   formatPercent,
+  formatPercentRange,
   formatPlain,
   NO_FIGURE,
 } from './results/summary-formats.ts';

@@ -1,8 +1,8 @@
-import { compareConfigs } from '@thrice/core';
+import { compareConfigs, type FalseAlarms, measureFalseAlarms, type TableForm } from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import type { EngineOptions } from '../engine/engine.ts';
-import { findCompared } from '../engine/find-compared.ts';
-import { renderComparison } from '../render/comparison-view.ts';
+import { findCompared, findConfigs } from '../engine/find-compared.ts';
+import { renderComparison, renderFalseAlarms } from '../render/comparison-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 
@@ -16,6 +16,8 @@ export interface CompareOptions extends EngineOptions {
   readonly margin?: number;
   /** Compares questions that are asked in other words too. */
   readonly allow?: boolean;
+  /** Compares each config with itself instead, to see how often that tells a difference. */
+  readonly aa?: boolean;
   readonly md?: boolean;
   readonly csv?: boolean;
   readonly json?: boolean;
@@ -28,15 +30,37 @@ export async function compare(
   others: readonly string[],
   options: CompareOptions,
 ): Promise<ExitCode> {
+  if (options.aa === true) return await compareWithItself(terminal, name, others, options);
   using compared = await findCompared([name, ...others], options, terminal);
   const { on: figure, by: tag, margin, allow: allowsOtherTexts } = options;
   const request = { figure, tag, margin, allowsOtherTexts };
   const comparison = await compareConfigs(compared.pairs, request, createNodeDigest);
   if (options.json === true) terminal.print(JSON.stringify(comparison, null, 2));
   else {
-    const form = options.csv === true ? 'csv' : options.md === true ? 'md' : 'text';
-    const view = { form, width: terminal.printColumns, flag: compared.flag } as const;
+    const view = { form: formOf(options), width: terminal.printColumns, flag: compared.flag };
     terminal.print(plainText(renderComparison(comparison, view).trimEnd()));
   }
   return exitCodes.complete;
+}
+
+/** How often a comparison tells a difference where there is none. */
+async function compareWithItself(
+  terminal: Terminal,
+  name: string,
+  configs: readonly string[],
+  options: CompareOptions,
+): Promise<ExitCode> {
+  using found = await findConfigs(name, configs, options, terminal);
+  const alarms: FalseAlarms[] = [];
+  for (const config of found.configs) alarms.push(await measureFalseAlarms(config, options.on));
+  if (options.json === true) terminal.print(JSON.stringify(alarms, null, 2));
+  else {
+    const text = renderFalseAlarms(alarms, formOf(options), terminal.printColumns);
+    terminal.print(plainText(text.trimEnd()));
+  }
+  return exitCodes.complete;
+}
+
+function formOf({ csv, md }: CompareOptions): TableForm {
+  return csv === true ? 'csv' : md === true ? 'md' : 'text';
 }

@@ -55,6 +55,29 @@ export async function findCompared(
   }
 }
 
+/**
+ * Finds configs of one group or run.
+ *
+ * @param names - Of the configs. @default all
+ * @throws {ThriceError} As {@link findCompared}.
+ */
+export async function findConfigs(
+  name: string,
+  names: readonly string[],
+  options: EngineOptions,
+  terminal: Terminal,
+): Promise<Disposable & { readonly configs: readonly ComparedConfig[] }> {
+  const { engine, rest } = await openFor(name, options, terminal);
+  try {
+    const side = await readSide(rest, engine);
+    const configs = names.length === 0 ? side : names.map((each) => findConfig(each, name, side));
+    return { configs, [Symbol.dispose]: () => engine[Symbol.dispose]() };
+  } catch (error) {
+    engine[Symbol.dispose]();
+    throw error;
+  }
+}
+
 /** Finds the second group; a name that is none may be that of a config. */
 async function findOther(
   name: string,
@@ -99,15 +122,7 @@ function pairConfigs(
   chosen: readonly string[],
 ): readonly ConfigPair[] {
   const known = configs.map(({ config }) => config.name);
-  const find = (wanted: string) => {
-    const found = configs.find(({ config }) => config.name === wanted);
-    if (found !== undefined) return found;
-    throw new ThriceError({
-      code: 'invalid-argument',
-      message: `compare: expected a config of ${name} (${known.join(', ')}), received "${wanted}"${suggestName(wanted, known)}`,
-    });
-  };
-  const [first, ...others] = chosen.map(find);
+  const [first, ...others] = chosen.map((each) => findConfig(each, name, configs));
   const a = first ?? configs[0];
   const against = others.length > 0 ? others : configs.filter((each) => each !== a);
   if (a !== undefined && against.length > 0 && !against.includes(a))
@@ -115,6 +130,20 @@ function pairConfigs(
   throw new ThriceError({
     code: 'invalid-argument',
     message: `compare: expected two configs of ${name}, or two groups, received ${known.length === 1 ? `a group with the only config "${known[0]}"` : `"${a?.config.name}" twice`}; name another config or group`,
+  });
+}
+
+function findConfig(
+  wanted: string,
+  group: string,
+  configs: readonly ComparedConfig[],
+): ComparedConfig {
+  const found = configs.find(({ config }) => config.name === wanted);
+  if (found !== undefined) return found;
+  const known = configs.map(({ config }) => config.name);
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `compare: expected a config of ${group} (${known.join(', ')}), received "${wanted}"${suggestName(wanted, known)}`,
   });
 }
 

@@ -2,8 +2,10 @@ import {
   type ComparedPair,
   type Comparison,
   countOf,
+  type FalseAlarms,
   formatFigure,
   formatPercent,
+  formatPercentRange,
   formatPlain,
   NO_FIGURE,
   type PairedFigures,
@@ -53,6 +55,35 @@ export function renderComparison(comparison: Comparison, view: ComparisonForm): 
   return [describeWhat(comparison), table, ...lines]
     .map((line) => (form === 'text' ? wrapLine(line, width) : line))
     .join('\n');
+}
+
+/** Renders how often comparisons of configs with themselves tell a difference. */
+export function renderFalseAlarms(
+  alarms: readonly FalseAlarms[],
+  form: TableForm,
+  width: number | undefined,
+): string {
+  if (form === 'csv') {
+    const header = ['group', 'config', 'questions', 'splits', 'alarms', 'rate', 'level'];
+    const rows = alarms.map((each) => [
+      ...[each.group, each.config, each.questions, each.splits, each.alarms],
+      ...[each.rate, each.level],
+    ]);
+    return renderTable(
+      header,
+      rows.map((row) => row.map(formatPlain)),
+      form,
+    );
+  }
+  const rows = alarms.map(({ config, questions, splits, alarms: count, rate, ci95, level }) => [
+    ...[config, String(questions), String(splits), String(count), formatPercent(rate)],
+    ...[formatPercentRange(ci95), formatPercent(level)],
+  ]);
+  const header = ['config', 'questions', 'splits', 'alarms', 'rate', '95 %', 'stated'];
+  const table = renderTable(header, rows, form, width);
+  const legend =
+    'alarms: splits of the replicates of one config into halves that a comparison calls different';
+  return `${table}\n${wrapLine(legend, width)}`;
 }
 
 /** A row of the table: a pair, or one value of the tag. */

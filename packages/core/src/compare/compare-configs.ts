@@ -94,8 +94,8 @@ interface ReadPair {
 
 const NO_VALUES: ValuesById = new Map();
 
-/** Finds how a figure is read that all configs have. */
-function findFigure(name: string, configs: readonly ComparedConfig[]): Figure {
+/** Finds how a figure is read that all configs have. @throws {ThriceError} `invalid-argument` for one that they do not have. */
+export function findFigure(name: string, configs: readonly ComparedConfig[]): Figure {
   if (name === SCORE) return SCORES;
   const declared = configs.map(({ config, stores }) => {
     const metrics = metricsByConfig([config], stores.scorers).get(config.name) ?? [];

@@ -18,11 +18,20 @@ export interface GradedConfig {
 export function describeDifferences(a: GradedConfig, b: GradedConfig): ComparedPair['differs'] {
   const [own, other] = [factsOf(a), factsOf(b)];
   return [...new Set([...Object.keys(own), ...Object.keys(other)])]
+    .filter((key) => !isOfOneModel(key, own, other))
     .filter((key) => canonicalText(own[key]) !== canonicalText(other[key]))
     .map((key) => {
       const { was, is } = describeChange(key, own[key], other[key]);
       return { key, a: was, b: is };
     });
+}
+
+/** Of a model that only one of them asks, the price is no difference of its own. */
+function isOfOneModel(
+  key: string,
+  ...sides: readonly Readonly<Record<string, unknown>>[]
+): boolean {
+  return key.startsWith('prices.') && sides.some((side) => !Object.hasOwn(side, key));
 }
 
 function factsOf({
