@@ -52,6 +52,7 @@ describe('a run that asks for confidences', () => {
       const group = groupOf(run);
       const verified = await callThrice(['verify', group], { cwd: folder.path });
       const summary = await callThrice(['summarize', group, '--json'], { cwd: folder.path });
+      const table = await callThrice(['summarize', group], { cwd: folder.path });
       const shown = await callThrice(['show', group, 'sure', 'q0000'], { cwd: folder.path });
 
       expect([run.exitCode, verified.exitCode]).toEqual([0, 0]);
@@ -63,7 +64,10 @@ describe('a run that asks for confidences', () => {
       expect(JSON.parse(summary.stdout).configs[0].replicates[0]).toMatchObject({
         meanConfidence: accuracy,
         confidences: questions.length,
+        nCal: questions.length,
       });
+      expect(table.stdout).toMatch(/ brier +ece +n cal /u);
+      expect(table.stdout).toContain(`sure: all 8 answers state the confidence ${accuracy}`);
       expect(await readManifest(folder, group)).toMatchObject({
         configs: [{ confidence: { 'lab/m': 'structured' } }],
       });

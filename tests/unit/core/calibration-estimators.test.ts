@@ -90,12 +90,10 @@ describe('every estimator of calibration', () => {
       expect(equalMassCalibrationError(forecasts)).toBeCloseTo(0.1, 12);
       expect(hleCalibrationError(forecasts)).toBeUndefined();
       expect(auroc(forecasts)).toBeUndefined();
-      expect(brierDecomposition(forecasts)).toEqual({
-        reliability: expect.closeTo(0.01, 12),
-        resolution: 0,
-        uncertainty: 0,
-        withinBins: expect.closeTo(0, 12),
-      });
+      const parts = brierDecomposition(forecasts);
+      expect(parts).toMatchObject({ resolution: 0, uncertainty: 0 });
+      expect(parts?.reliability).toBeCloseTo(0.01, 12);
+      expect(parts?.withinBins).toBeCloseTo(0, 12);
     }
   });
 });
@@ -231,7 +229,7 @@ describe('the expected calibration error', () => {
     // Twenty answers, two in a bin: the wrong one of .9 is spread over the bins of its confidence.
     [
       'answers of one confidence, whose order says nothing',
-      [...Array(19).fill([0.9, 1] as const), [0.9, 0]],
+      Array.from({ length: 20 }, (_, at) => [0.9, Number(at > 0)] as const),
       0.05,
     ],
   ])('of equal mass follows its definition for %s', (_, answers, expected) => {

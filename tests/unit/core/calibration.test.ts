@@ -72,15 +72,10 @@ describe('calibration in the summary of a run', () => {
     ]);
 
     const squares = 0.1 ** 2 + 0.6 ** 2 + 0.8 ** 2;
-    expect(figures).toMatchObject({
-      nCal: 3,
-      confidences: 4,
-      brier: expect.closeTo(squares / 3, 12),
-      brierPess: expect.closeTo((squares + 1) / 4, 12),
-      ece: expect.closeTo((0.1 + 0.6 + 0.8) / 3, 12),
-      hleCompat: null,
-      auroc: 1,
-    });
+    expect(figures).toMatchObject({ nCal: 3, confidences: 4, hleCompat: null, auroc: 1 });
+    expect(figures.brier).toBeCloseTo(squares / 3, 12);
+    expect(figures.brierPess).toBeCloseTo((squares + 1) / 4, 12);
+    expect(figures.ece).toBeCloseTo((0.1 + 0.6 + 0.8) / 3, 12);
   });
 
   it.each<[string, readonly CellRow[]]>([
