@@ -88,15 +88,15 @@ export class JudgedGroup {
     );
   }
 
-  /** Replaces the questions, as `thrice resume --spec` does; no task is sent. */
-  async edit(rows: readonly Question[]): Promise<void> {
+  /** Replaces the questions and the spec, as `thrice resume --spec` does; no task is sent. */
+  async edit(rows: readonly Question[], spec = this.spec): Promise<void> {
     const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
     const reader = new FakeSourceReader({ '/q.jsonl': text });
     const source = openQuestions('/q.jsonl', (path) => path, reader);
-    const benchmark = resolveBenchmark(this.spec, 'b.toml');
+    const benchmark = resolveBenchmark(spec, 'b.toml');
     const checked = await checkQuestions(source, undefined, benchmark.configs, createTestDigest);
     const specSource = { path: 'b.toml', sha256: 'e'.repeat(64) };
-    const draft = { ...aDraft(), spec: this.spec, specSource };
+    const draft = { ...aDraft(), spec, specSource };
     const skipped = new Map<string, string>();
     const edit = { benchmark, draft, source, checked, skipped, group: this.loaded };
     this.#becomes(await editGroup(edit, this.engine));

@@ -1,15 +1,18 @@
-import type { ModelRequest } from '@thrice/core';
+import { listRecordedRequests, type ModelRequest, type RecordedRequest } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aQuestion } from '../../support/builders.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { aVerdict, isToJudge, judgeScorer, says } from '../../support/judged-benchmark.ts';
 import { aJudgedSpec, JudgedGroup, toJudges } from '../../support/judged-group.ts';
 
-/** Answers 42, which every judge finds right. */
-const answer: FakeAnswer = (request) => ({
-  ...says(isToJudge(request) ? aVerdict(true) : '42'),
-  servedModel: request.model,
-});
+/** Every judge finds every answer right. */
+function always(text: string): FakeAnswer {
+  return (request) => ({
+    ...says(isToJudge(request) ? aVerdict(true) : text),
+    servedModel: request.model,
+  });
+}
+const answer = always('42');
 
 describe('a verdict that is taken from another cell', () => {
   it('is one of the grading that takes it, where another group has bought it in a later one', async () => {
@@ -133,6 +136,73 @@ describe('a target that is corrected', () => {
       { key: 'question "q1": rubric', was: '17 characters', is: '11 characters' },
     ]);
     expect(await group.mismatches()).toEqual([]);
+  });
+});
+
+describe('a recorded verdict', () => {
+  const questions = ['q1', 'q2'].map((id) => aQuestion({ id }));
+
+  it.each([
+    ['target', { answer, questions: [aQuestion({ target: ['forty-two'] })] }],
+    ['answer', { answer: always('forty-two') }],
+  ])('is found by a verification where it was about another %s', async (_, about) => {
+    const group = await JudgedGroup.plan({ answer });
+    const other = await JudgedGroup.plan(about);
+    for (const each of [group, other]) await each.work();
+    const { ledger } = group.engine;
+    const readJournal = ledger.readJournal.bind(ledger);
+
+    const before = await group.mismatches();
+    ledger.readJournal = async (key) =>
+      key.config === 'a@1' ? await other.engine.ledger.readJournal(key) : await readJournal(key);
+    const after = await group.mismatches();
+
+    expect(before).toEqual([]);
+    expect(after).toEqual([
+      expect.stringMatching(/q1: judge-1: the judge was asked about another answer or target$/),
+    ]);
+  });
+
+  it('is no mismatch where its lane has got another protocol since', async () => {
+    const group = await JudgedGroup.plan({ answer });
+    await group.work();
+
+    const lanes = {
+      lab: aJudgedSpec().lanes['lab'],
+      court: {
+        ...aJudgedSpec().lanes['court'],
+        protocol: 'anthropic',
+        max_tokens_field: 'max_completion_tokens',
+      },
+    };
+    await group.edit([aQuestion()], aJudgedSpec({ lanes }));
+
+    expect(group.loaded.header.edits).toHaveLength(1);
+    expect(await group.mismatches()).toEqual([]);
+  });
+
+  it('is listed with the request that it answers, and left out where that was about an earlier target', async () => {
+    const group = await JudgedGroup.plan({ answer, questions });
+    await group.work();
+    await group.edit([aQuestion({ id: 'q1', target: ['forty-two'] }), aQuestion({ id: 'q2' })]);
+    await group.resume();
+
+    const { header } = group.loaded;
+    const listed: RecordedRequest[] = [];
+    for await (const each of listRecordedRequests(group.loaded, header.runs, group.engine))
+      listed.push(each);
+
+    const toCourt = listed.filter(({ request }) => isToJudge(request));
+    const shown = toCourt.map(({ step: { config, id }, request }) => [
+      config,
+      id,
+      ...targetsIn([request]),
+    ]);
+    expect(shown).toEqual([
+      ['a@1', 'q2', '42'],
+      ['a@2', 'q1', 'forty-two'],
+      ['a@2', 'q2', '42'],
+    ]);
   });
 });
 

@@ -9,6 +9,7 @@ import {
   type ModelRequest,
   type RecordedRequest,
 } from '@thrice/core';
+import { createNodeDigest } from '@thrice/local';
 import { requestBodyOf } from '@thrice/models';
 import type { RecordedCall } from '@thrice/simulator';
 import { findRuns } from '../engine/find-group.ts';
@@ -53,7 +54,8 @@ export async function loadRecordedCalls(
   using patterns = openPatterns();
   const { group, runs } = await findRuns(engine.ledger, name);
   const moved = withMovedLanes(group);
-  const stores = { ledger: engine.ledger, blobs: engine.blobs, patterns };
+  const { ledger, blobs } = engine;
+  const stores = { ledger, blobs, patterns, createDigest: createNodeDigest };
   const calls: RecordedCall[] = [];
   for await (const recorded of listRecordedRequests(group, runs, stores)) {
     const { takenFrom } = recorded.entry.call;

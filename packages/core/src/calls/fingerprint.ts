@@ -1,4 +1,5 @@
 import type { Lane } from '../domain/benchmark.ts';
+import { protocolSchema } from '../domain/benchmark-spec.ts';
 import type { JournalEntry } from '../domain/call.ts';
 import { canonicalText } from '../domain/canonical-text.ts';
 import type { CreateDigest } from '../ports/digest.ts';
@@ -24,6 +25,27 @@ export function fingerprintOf(
   const digest = createDigest();
   digest.update(canonicalText({ ...sent, lane: name, protocol, maxTokensField: field }));
   return digest.hex();
+}
+
+/** What a lane may call its limit of tokens. */
+const TOKEN_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
+
+/**
+ * Whether a recorded call was made for a request. The protocol of its lane, and what that calls its limit of tokens, may
+ * have been edited since.
+ */
+export function isCallFor(
+  request: StepRequest,
+  { fingerprint }: Pick<JournalEntry, 'fingerprint'>,
+  createDigest: CreateDigest,
+): boolean {
+  const { lane: name } = request;
+  return protocolSchema.options.some((protocol) =>
+    TOKEN_FIELDS.some((maxTokensField) => {
+      const lane = { name, protocol, maxTokensField };
+      return fingerprintOf(request, lane, createDigest) === fingerprint;
+    }),
+  );
 }
 
 /** Which of the answers to the same request a cell asks for next, from 0: a solver may ask the same more than once. */

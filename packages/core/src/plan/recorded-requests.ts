@@ -1,15 +1,17 @@
-import { type GradeMove, nextGradeMove } from '../cells/grade-moves.ts';
+import { nextGradeMove } from '../cells/grade-moves.ts';
 import { readGraded } from '../cells/read-graded.ts';
 import { readStoredQuestions } from '../cells/read-question.ts';
+import { type NextMove, replayCalls } from '../cells/replay-calls.ts';
 import { solverInputOf } from '../cells/solver-input.ts';
 import type { Config, Lane } from '../domain/benchmark.ts';
-import { type CellStep, inRecordedOrder, type Journal, type JournalEntry } from '../domain/call.ts';
+import { type CellStep, inRecordedOrder, type JournalEntry } from '../domain/call.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
+import type { CreateDigest } from '../ports/digest.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ModelRequest } from '../ports/model-client.ts';
-import type { SolverMove, SolverRegistry, StepCall } from '../ports/solver.ts';
+import type { SolverRegistry } from '../ports/solver.ts';
 import { plannedConfigs } from '../publish/graded-group.ts';
 import type { Grader } from '../scorers/grade-answer.ts';
 import { solverRegistry } from '../solvers/registry.ts';
@@ -27,12 +29,14 @@ export interface RecordedRequest {
 export interface RecordedRequestStores extends Grader {
   readonly ledger: Pick<Ledger, 'readJournal' | 'readCells'>;
   readonly blobs: BlobStore;
+  readonly createDigest: CreateDigest;
   /** @default the built-in solvers */
   readonly solvers?: SolverRegistry | undefined;
 }
 
 /**
- * Lists the recorded calls of runs, each with the request that was sent for it.
+ * Lists the recorded calls of runs, each with the request that was sent for it. One that was sent about an earlier target
+ * is left out.
  *
  * Requests are not recorded: the solver makes them again, from the question and the steps before; the scorer those to
  * judges, from the answer as well.
@@ -73,15 +77,11 @@ async function* readCell(
   const recorded = inRecordedOrder(await stores.ledger.readJournal(key));
   if (recorded.size === 0) return;
   const nextMove = await openMoves({ run, config, question }, stores);
-  let journal: Journal = new Map();
-  while (journal.size < recorded.size) {
-    const call = callOf(await nextMove(journal), recorded);
-    const entry = call && recorded.get(call.step);
-    const lane = call && lanes.get(call.request.lane);
-    if (call === undefined || entry === undefined || lane === undefined) return;
-    const { step, request } = call;
+  for await (const replayed of replayCalls(nextMove, recorded, stores.createDigest)) {
+    const { step, request, entry, isOwn } = replayed;
+    const lane = lanes.get(request.lane);
+    if (lane === undefined || !isOwn) continue;
     yield { step: { ...key, step }, request: { ...request, lane, cell: key, step }, entry };
-    journal = new Map([...journal, [step, entry]]);
   }
 }
 
@@ -93,7 +93,7 @@ async function openMoves(
     question,
   }: { readonly run: string; readonly config: Config; readonly question: Question },
   { ledger, solvers = solverRegistry, ...grader }: RecordedRequestStores,
-): Promise<(journal: Journal) => Promise<SolverMove | GradeMove | undefined>> {
+): Promise<NextMove> {
   if (config.grades !== undefined) {
     const graded = await readGraded({ run, id: question.id }, config, ledger);
     if (graded === undefined) return async () => undefined;
@@ -103,12 +103,6 @@ async function openMoves(
   if (solver === undefined) throw unknownSolver(config);
   const input = solverInputOf(config, question, grader);
   return async (journal) => await solver.next({ ...input, journal });
-}
-
-/** The call that was made for a move; undefined if none is recorded. */
-function callOf(move: SolverMove | GradeMove | undefined, recorded: Journal): StepCall | undefined {
-  if (move?.kind !== 'call') return undefined;
-  return [move, ...(move.otherwise ?? [])].find(({ step }) => recorded.has(step));
 }
 
 function unknownSolver({ name, solver }: Config): ThriceError {

@@ -1,5 +1,7 @@
+import { nextGradeMove } from '../cells/grade-moves.ts';
 import { nextProbeMove } from '../cells/probe-moves.ts';
 import { replayAnswer } from '../cells/replay-answer.ts';
+import { replayCalls } from '../cells/replay-calls.ts';
 import type { Benchmark, Config, Lane } from '../domain/benchmark.ts';
 import {
   type Call,
@@ -23,7 +25,7 @@ import type { Ledger } from '../ports/ledger.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
 import { priceCall } from '../pricing/price-usage.ts';
 import { answerAlone, confidenceOf } from '../scorers/confidence/answer-alone.ts';
-import { type Grader, gradeAnswer, type Judging } from '../scorers/grade-answer.ts';
+import { type Grader, gradeAnswer, type Judging, needsJudge } from '../scorers/grade-answer.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
 import type { GradedGroup } from './graded-group.ts';
 import type { VerificationReport } from './verification-report.ts';
@@ -228,9 +230,11 @@ export class RowCheck {
   /** Reads what judges have said of an answer, also earlier ones; undefined where that cannot be compared. */
   async #readVerdicts(
     where: string,
-    { run, id, calls }: CellRow,
+    row: CellRow,
+    question: Question,
     { gradedBy, judgedBy = [] }: Config,
   ): Promise<Judging | undefined> {
+    const { run, id, calls } = row;
     let judging = NOBODY_JUDGED;
     for (const { name, grading, roles, probes } of judgedBy) {
       const purpose = probes === undefined ? 'grading' : 'probing';
@@ -239,10 +243,36 @@ export class RowCheck {
       );
       const verdicts = await this.#readCompared(where, { run, id, config: name }, said);
       if (verdicts === undefined) return undefined;
-      if (name === gradedBy?.name)
-        judging = { judgeCount: roles.length, verdicts: inRecordedOrder(verdicts) };
+      if (name !== gradedBy?.name) continue;
+      judging = { judgeCount: roles.length, verdicts: inRecordedOrder(verdicts) };
+      await this.#checkAsked(where, { row, question, config: gradedBy, judging });
     }
     return judging;
+  }
+
+  /** Checks that verdicts are about the answer, and by the target, that the row shows. */
+  async #checkAsked(
+    where: string,
+    {
+      row,
+      question,
+      config,
+      judging: { verdicts },
+    }: {
+      readonly row: CellRow;
+      readonly question: Question;
+      /** The one whose cells grade. */
+      readonly config: Config;
+      readonly judging: Judging;
+    },
+  ): Promise<void> {
+    const { scorers, createDigest } = this.#stores;
+    const graded = answerAlone(config, row);
+    if (!needsJudge(config.scorer, question, graded, scorers)) return;
+    const nextMove = nextGradeMove(config, { question, graded }, { scorers });
+    for await (const { step, isOwn } of replayCalls(nextMove, verdicts, createDigest))
+      if (!isOwn)
+        this.#report.add(`${where}: ${step}: the judge was asked about another answer or target`);
   }
 
   /** Checks that what probes have found follows from the recorded verdicts. */
@@ -298,7 +328,9 @@ export class RowCheck {
     if (config.gradedBy === undefined) this.#checkConfidence(where, row, config, {});
     if (this.#notRescored.has(config.name)) return;
     const hasJournal = this.#stores.ledger !== undefined;
-    const judging = hasJournal ? await this.#readVerdicts(where, row, config) : NOBODY_JUDGED;
+    const judging = hasJournal
+      ? await this.#readVerdicts(where, row, question, config)
+      : NOBODY_JUDGED;
     if (config.isRejected === true) {
       const { outcome, score, answer, reason, metrics } = row;
       const expected = { ...ungraded(JUDGE_BELOW_FLOOR), metrics: {} };
