@@ -1,19 +1,20 @@
 const MARK = '====';
 
-/**
- * A text of unknown origin between two marks that it does not contain, so that nothing in it can pass for what stands
- * around it. Takes time in proportion to the text, whatever the text is.
- */
-export function fence(name: string, text: string): string {
-  const mark = markFor(text);
+/** Places a text of unknown origin between two lines with a mark, which has to be one that {@link markFor} gives for it. */
+export function fence(name: string, text: string, mark: string): string {
   return `${mark} ${name} begins ${mark}\n${text}\n${mark} ${name} ends ${mark}`;
 }
 
-/** The mark alone, or with the first number around which the text does not have it. */
-function markFor(text: string): string {
-  if (!text.includes(MARK)) return MARK;
+/**
+ * The mark around each text of a prompt, which none of them contains, so that nothing in one can pass for the end of it, or
+ * for another one. It is the mark alone, or that with the first number around which no text has it. Takes time in proportion to the
+ * texts, whatever they are.
+ */
+export function markFor(texts: readonly string[]): string {
+  if (!texts.some((text) => text.includes(MARK))) return MARK;
   // Ahead of the match, so that a mark which begins within another one is found, too.
-  const taken = new Set([...text.matchAll(/====(?=(\d{1,9})====)/g)].map(([, number]) => number));
+  const found = texts.flatMap((text) => [...text.matchAll(/====(?=(\d{1,9})====)/g)]);
+  const taken = new Set(found.map(([, number]) => number));
   let number = 1;
   while (taken.has(String(number))) number += 1;
   return `${MARK}${number}${MARK}`;

@@ -1,5 +1,6 @@
 import type { Grade, MetricDeclaration, Metrics } from '../../domain/grade.ts';
 import type { Question } from '../../domain/question.ts';
+import type { fence } from './fence.ts';
 
 /** What a judge says of an answer. */
 export interface Verdict {
@@ -14,8 +15,8 @@ export interface Verdict {
 export interface JudgeForm {
   /** The prompt of a table without one. */
   readonly prompt: string;
-  /** How texts of others are placed in the prompt. @default between marks that they cannot contain */
-  readonly place?: (name: string, text: string) => string;
+  /** How texts of others are placed in any prompt of the form. @default between marks that none of them contains */
+  readonly place?: typeof fence;
   /** Finds in the text of an answer what is judged. */
   readResponse(text: string): string;
   /** The grade of a response that no judge has to read; undefined for any other. */

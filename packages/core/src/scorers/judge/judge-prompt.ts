@@ -1,7 +1,7 @@
 import type { Message } from '../../domain/message.ts';
 import type { Question } from '../../domain/question.ts';
-import { renderTemplate } from '../../domain/question-template.ts';
-import { fence } from './fence.ts';
+import { fieldsOf, renderTemplate } from '../../domain/question-template.ts';
+import { fence, markFor } from './fence.ts';
 
 /** What a judge is told before the texts that others have written. */
 export const UNTRUSTED =
@@ -16,12 +16,12 @@ export interface JudgePrompt {
   readonly answer: string;
   /** Fields of this prompt alone. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** How a text of others is placed. @default between marks that it cannot contain */
-  readonly place?: (name: string, text: string) => string;
+  /** How a text of others is placed. @default between marks that no text of the prompt contains */
+  readonly place?: typeof fence;
 }
 
 /**
- * Renders the messages of a judge. Whatever a model or a data set has written stands between marks that it cannot contain.
+ * Renders the messages of a judge. Whatever a model or a data set has written stands between marks that none of these texts contains.
  *
  * Besides the fields of a question, a prompt has `answer`, `target`, `rubric`, and `asked`: the question, with its choices.
  *
@@ -30,13 +30,16 @@ export interface JudgePrompt {
 export function renderJudgeMessages(asking: JudgePrompt): readonly Message[] {
   const { system, prompt, place = fence } = asking;
   const question = withoutImages(asking.question);
-  const content = renderTemplate(prompt, question, (field) => {
-    const name = PLACED_NAMES[field] ?? field;
-    return place(
-      name,
+  const texts = new Map(
+    fieldsOf(prompt).map((field) => [
+      field,
       textOf(field, { ...asking, question }) ?? renderTemplate(`{{${field}}}`, question),
-    );
-  });
+    ]),
+  );
+  const mark = markFor([...texts.values()]);
+  const content = renderTemplate(prompt, question, (field) =>
+    place(PLACED_NAMES[field] ?? field, texts.get(field) ?? '', mark),
+  );
   const instructions: readonly Message[] =
     system === undefined ? [] : [{ role: 'system', content: system }];
   return [...instructions, { role: 'user', content }];

@@ -19,7 +19,7 @@ Take the reference answer as right, and do not solve the question yourself. Does
  * The form of ToolOrchestra: `<correct>True</correct>` or `<correct>False</correct>`.
  *
  * Its own reading takes anything but `true` for False. The score is that of a tolerant reading, for which a reply that says
- * neither is no verdict. Both are metrics, and so is whether they differ. Its prompt places texts as its authors do, bare.
+ * neither is no verdict. Both are metrics, and so is whether they differ. Its prompts, also those of a user, place texts as its authors do, bare.
  *
  * @see https://github.com/NVlabs/ToolOrchestra (evaluation)
  */
