@@ -22,7 +22,7 @@ import { FakeEngine } from '../../support/fake-engine.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { aVerdict, isToJudge, judgeScorer, says } from '../../support/judged-benchmark.ts';
 
-const questions = ['q1', 'q2', 'q3'].map((id) => aQuestion({ id }));
+const questions = ['q1', 'q2', 'q3'].map((id) => aQuestion({ id, tags: { number: id } }));
 const origin = { commandLine: ['judge', 'demo'], toolVersion: '0.1.0' };
 const exact: ScorerSpec = { kind: 'exact' };
 /** Every answer is right, and every judge finds it wrong. */
@@ -84,6 +84,14 @@ class FinishedGroup {
 
   async scores(): Promise<readonly (number | null)[]> {
     return (await this.rows()).map(({ score }) => score);
+  }
+
+  /** How many answers wait for a judge, as published. */
+  async toGrade(): Promise<number> {
+    await finalizeGroup(this.group, this.engine);
+    const { runs } = this.group.header;
+    const tallies = await Promise.all(runs.map((run) => this.engine.ledger.readTallies(run)));
+    return tallies.flat().reduce((sum, { toGrade }) => sum + toGrade, 0);
   }
 
   async mismatches(): Promise<readonly string[]> {
@@ -216,6 +224,27 @@ describe('a grading with a judge', () => {
       [questions.map(() => wrong), [2, 2, 2], []],
       [questions.map(() => wrong), [3, 3, 3], []],
     ]);
+  });
+
+  it('withholds what judges have said alone: not who waits for them, nor what another scorer gives', async () => {
+    const finished = await FinishedGroup.open();
+    const rejected = { accuracy: 0.4, floor: 0.9, answers: 5, goldSha256: 'e'.repeat(64) };
+    const mixed = { kind: 'by', by: 'number', scorers: { q1: exact }, otherwise: judgeScorer };
+    await finished.rescore(mixed);
+    const none = { specSha256: 'd'.repeat(64), scorers: new Map(), rejected };
+    await addGrading(finished.group, none, finished.engine);
+    const look = async () => [
+      (await finished.rows()).map(({ outcome, reason }) => reason ?? outcome),
+      await finished.toGrade(),
+      await finished.mismatches(),
+    ];
+
+    const before = await look();
+    await finished.judge();
+    const after = await look();
+
+    expect(before).toEqual([['scored', 'awaiting-judge', 'awaiting-judge'], 2, []]);
+    expect(after).toEqual([['scored', 'judge-below-floor', 'judge-below-floor'], 0, []]);
   });
 
   it('is added whole by a repeat, wherever a crash comes', async () => {

@@ -24,6 +24,7 @@ import type { CreateDigest } from '../ports/digest.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { SolverRegistry } from '../ports/solver.ts';
 import { priceCall } from '../pricing/price-usage.ts';
+import { isWithheld } from '../results/read-grades.ts';
 import { answerAlone, confidenceOf } from '../scorers/confidence/answer-alone.ts';
 import { type Grader, gradeAnswer, type Judging, needsJudge } from '../scorers/grade-answer.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
@@ -331,14 +332,8 @@ export class RowCheck {
     const judging = hasJournal
       ? await this.#readVerdicts(where, row, question, config)
       : NOBODY_JUDGED;
-    if (config.isRejected === true) {
-      const { outcome, score, answer, reason, metrics } = row;
-      const expected = { ...ungraded(JUDGE_BELOW_FLOOR), metrics: {} };
-      const given = { outcome, score, answer, reason, metrics };
-      this.#report.compareLeaves(where, given, expected, 'judges that are not believed give');
-      this.#checkConfidence(where, row, config, {});
-      return;
-    }
+    if (isWithheld(row, question, config, this.#stores))
+      this.#report.add(`${where}: a grade of judges that are not believed`);
     // What judges say is in the journal alone; one that failed has left no grade.
     if (judging === undefined || (config.gradedBy && (!hasJournal || row.error !== null))) return;
     const timeouts = this.#report.timeoutsOf(config);
@@ -346,13 +341,14 @@ export class RowCheck {
     if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
     const ratio = row.reason === 'scorer-timeout' ? 1 / PATTERN_LIMIT_RATIO : PATTERN_LIMIT_RATIO;
     const grader = { ...this.#stores, patternLimitMs: limits.patternMs * ratio };
-    const grade = await gradeAnswer(
+    const given = await gradeAnswer(
       config.scorer,
       question,
       answerAlone(config, row),
       grader,
       judging,
     );
+    const grade = isWithheld(given, question, config, grader) ? ungraded(JUDGE_BELOW_FLOOR) : given;
     this.#report.rescored += 1;
     await this.#checkProbes(where, { row, question, config });
     if (config.gradedBy !== undefined) this.#checkConfidence(where, row, config, grade);

@@ -1,6 +1,6 @@
 import type { Config } from '../domain/benchmark.ts';
 import { type Call, callsOf, inRecordedOrder } from '../domain/call.ts';
-import type { CellRecord, CellResult } from '../domain/cell.ts';
+import { type CellRecord, type CellResult, type CellRow, hasScore } from '../domain/cell.ts';
 import {
   AWAITING_JUDGE,
   type Grade,
@@ -12,7 +12,7 @@ import type { Question } from '../domain/question.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { answerAlone } from '../scorers/confidence/answer-alone.ts';
-import { type Grader, gradeAnswer } from '../scorers/grade-answer.ts';
+import { type Grader, gradeAnswer, isLeftToJudges } from '../scorers/grade-answer.ts';
 
 /** Journals read at the same time. */
 const JOURNALS_AT_ONCE = 16;
@@ -126,12 +126,27 @@ function gradeOf({ outcome, score, answer, reason, metrics, confidence }: CellRe
 /** A result, and what probes have found about who graded it. */
 type GradedResult = CellResult & Pick<JudgedGrade, 'probes'>;
 
-/** A result without its grade, where the judges of the config are not believed. */
+/**
+ * Whether a grade is withheld, because the judges of the config are not believed. An answer that they have not graded waits
+ * for them, or has none for its own reason; one that is left to another scorer keeps its grade.
+ */
+export function isWithheld(
+  { outcome }: Pick<CellRow, 'outcome'>,
+  question: Question,
+  { isRejected = false, scorer }: Config,
+  { scorers }: Pick<Grader, 'scorers'>,
+): boolean {
+  return isRejected && hasScore(outcome) && isLeftToJudges(scorer, question, scorers);
+}
+
+/** A result without its grade, where that is withheld. */
 export function withoutRejected(
   result: GradedResult,
-  { isRejected = false }: Config,
+  question: Question,
+  config: Config,
+  grader: Pick<Grader, 'scorers'>,
 ): GradedResult {
-  if (!isRejected || result.outcome === 'failed') return result;
+  if (!isWithheld(result, question, config, grader)) return result;
   const { metrics: _, confidence: __, ...answer } = result;
   return { ...answer, ...ungraded(JUDGE_BELOW_FLOOR) };
 }

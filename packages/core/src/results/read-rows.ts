@@ -206,7 +206,9 @@ async function rowsOf(
                 await gradeResult(stored, question, config, stores),
                 grades.get(question.id),
               ),
+              question,
               config,
+              stores,
             );
     const row = toRow(question, { run, config, result, waste });
     rows.push({ question, row: prices === undefined ? row : withPrices(row, prices) });

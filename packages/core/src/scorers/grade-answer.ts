@@ -121,6 +121,15 @@ export function nextJudgeMove(
   return move.kind === 'ask' ? move : { ...move, grade: withMetrics(move.grade, configured) };
 }
 
+/** Whether the answers to a question are left to judges. @throws {ThriceError} As {@link configureScorer}. */
+export function isLeftToJudges(
+  scorerSpec: ScorerSpec,
+  question: Question,
+  registry: ScorerRegistry = scorerRegistry,
+): boolean {
+  return configureScorer(scorerSpec, question, registry)?.scorer.reads === 'verdicts';
+}
+
 /** Whether an answer cannot be graded without a judge. @throws {ThriceError} As {@link nextJudgeMove}. */
 export function needsJudge(
   scorerSpec: ScorerSpec,
@@ -128,8 +137,7 @@ export function needsJudge(
   recorded: RecordedAnswer,
   registry: ScorerRegistry = scorerRegistry,
 ): boolean {
-  const { scorer } = configureScorer(scorerSpec, question, registry) ?? {};
-  if (scorer?.reads !== 'verdicts') return false;
+  if (!isLeftToJudges(scorerSpec, question, registry)) return false;
   return nextJudgeMove(scorerSpec, question, recorded, NOT_JUDGED, registry).kind === 'ask';
 }
 
