@@ -14,6 +14,7 @@ async function startModels(verdictOf: (asked: number) => string): Promise<HttpSe
   const asked = new Map<string, number>();
   return await startHttpServer((response, { body }) => {
     const model = modelOf(body);
+    if (model === 'absent') return sendJson(response, unknownModel, { status: 404 });
     const isJudge = model === 'judge';
     const question = /What is (\d+)/.exec(JSON.stringify(body))?.[1] ?? '';
     if (isJudge) asked.set(question, (asked.get(question) ?? 0) + 1);
@@ -24,6 +25,14 @@ async function startModels(verdictOf: (asked: number) => string): Promise<HttpSe
     sendJson(response, aCompletion({ content }, { model, usage }));
   });
 }
+
+const unknownModel = {
+  error: {
+    message: 'The model `absent` does not exist or you do not have access to it.',
+    type: 'invalid_request_error',
+    code: 'model_not_found',
+  },
+};
 
 function modelOf(body: unknown): string {
   return String((body as { readonly model?: unknown } | undefined)?.model);
@@ -47,12 +56,24 @@ class JudgedFolder implements AsyncDisposable {
     return { exitCode, stdout, stderr };
   }
 
+  get spec(): string {
+    return this.#folder.resolve('benchmark.toml');
+  }
+
   asked(model: string): number {
     return this.#server.requests.filter(({ body }) => modelOf(body) === model).length;
   }
 
   async rows(): Promise<readonly CellRow[]> {
     return await readCellRows(this.#folder.resolve('.thrice'), this.group, 'a');
+  }
+
+  /** The files that say how the group is graded, and by whom. */
+  async plan(): Promise<readonly (string | undefined)[]> {
+    const files = ['group.json', 'gradings.json', 'summary.json'].map((name) =>
+      this.#folder.resolve('.thrice', 'runs', this.group, name),
+    );
+    return await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => undefined)));
   }
 
   async replicate(): Promise<Summary['configs'][number]['replicates'][number] | undefined> {
@@ -76,7 +97,10 @@ async function openFolder(
   const more = [
     ...['[prices."lab/a"]', 'input = 1.0', 'output = 1.0'],
     ...['[prices."lab/judge"]', 'input = 10.0', 'output = 10.0'],
-    ...['[scorers.quality]', 'kind = "judge"', 'model = "lab/judge"'],
+    ...['[prices."lab/absent"]', 'input = 10.0', 'output = 10.0'],
+    ...['[scorers.quality]', 'kind = "judge"', 'model = "lab/judge"', 'max_tokens = 100'],
+    ...['[scorers.gone]', 'kind = "judge"', 'model = "lab/absent"', 'max_tokens = 100'],
+    ...['[lanes.keyed]', `base_url = "${server.url}"`, 'api_key_env = "THRICE_TEST_UNSET_KEY"'],
   ].join('\n');
   const files = smallBenchmark({ url: server.url, questionCount: QUESTION_COUNT, configs, more });
   const judged = files['benchmark.toml'].replaceAll('scorer = "includes"', 'scorer = "quality"');
@@ -216,26 +240,66 @@ describe('thrice judge', () => {
     expect(await folder.replicate()).toMatchObject({ scored: QUESTION_COUNT });
   });
 
-  it.each([
+  const refusals: readonly (readonly [parameters: string, exitCode: number, message: string])[] = [
+    ['--report --floor 0.9', 64, '--floor: expected it with --gold, received it without'],
+    ['', 64, 'expected a scorer that asks a judge, received "includes"'],
+    ['--scorer qualty', 64, 'received "qualty"; did you mean "quality"?'],
+    ['--scorer quality --configs b', 64, 'unknown config "b"'],
+    ['--model gpt-9', 64, '--model: expected lane/model, as in openai/gpt-5.2, received "gpt-9"'],
+    ['--model lap/m', 64, '--model: unknown lane "lap"; did you mean "lab"?'],
     [
-      ['judge', 'GROUP', '--report', '--floor', '0.9'],
-      '--floor: expected it with --gold, received it without; add --report --gold FILE',
+      '--model keyed/m',
+      69,
+      'lane keyed: expected its key in THRICE_TEST_UNSET_KEY, which is not set',
     ],
-    [['judge', 'GROUP'], 'expected a scorer that asks a judge, received "includes"'],
-    [['judge', 'GROUP', '--scorer', 'qualty'], 'received "qualty"; did you mean "quality"?'],
-    [['judge', 'GROUP', '--model', 'nowhere/m'], 'unknown lane "nowhere"'],
-    [['judge', 'GROUP', '--scorer', 'quality', '--configs', 'b'], 'unknown config "b"'],
-  ])('refuses %j, and changes nothing', async (parameters, message) => {
+    [
+      '--model lab/absent',
+      69,
+      '[unknown-model] --model lab/absent: 404 The model `absent` does not',
+    ],
+  ];
+
+  it('refuses what is mistaken, and changes nothing', async () => {
     await using folder = await openFolder();
     await folder.thrice('run', 'benchmark.toml');
+    const before = await folder.plan();
 
-    const { exitCode, stderr } = await folder.thrice(
-      ...parameters.map((parameter) => (parameter === 'GROUP' ? folder.group : parameter)),
+    const outcomes: Outcome[] = [];
+    for (const [parameters] of refusals)
+      outcomes.push(
+        await folder.thrice('judge', folder.group, ...parameters.split(' ').filter(Boolean)),
+      );
+
+    for (const [index, [, , message]] of refusals.entries())
+      expect(outcomes[index]?.stderr).toContain(message);
+    expect(outcomes.map(({ exitCode }) => exitCode)).toEqual(
+      refusals.map(([, exitCode]) => exitCode),
     );
-
-    expect(exitCode).toBe(64);
-    expect(stderr).toContain(message);
     expect(folder.asked('judge')).toBe(0);
+    expect(await folder.plan()).toEqual(before);
     expect((await folder.thrice('verify', folder.group)).exitCode).toBe(0);
+  });
+
+  it('says what leads back to the grades before, and from a judge that is gone', async () => {
+    await using folder = await openFolder();
+    await folder.thrice('run', 'benchmark.toml');
+    const { group } = folder;
+
+    const judged = await folder.thrice('judge', group, '--scorer', 'gone');
+    const resumed = await folder.thrice('resume', group);
+    const status = await folder.thrice('status', group);
+    const back = await folder.thrice('rescore', group, '--spec', 'benchmark.toml');
+
+    const next = `next: thrice judge ${group} --model LANE/MODEL\n`;
+    expect([judged, resumed, back].map(({ exitCode }) => exitCode)).toEqual([2, 2, 0]);
+    expect(judged.stderr).toContain(
+      `back to the scorers of the spec: thrice rescore ${group} --spec ${folder.spec}\n`,
+    );
+    expect([judged.stderr, resumed.stderr, status.stdout]).toEqual([
+      expect.stringContaining(next),
+      expect.stringContaining(next),
+      expect.stringContaining(next),
+    ]);
+    expect(await folder.replicate()).toMatchObject({ scored: QUESTION_COUNT, score: 1 });
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadRecordedCalls } from '../../packages/cli/src/local/load-recorded-calls.ts';
 import {
   type BillingVendor,
+  billedPrice,
   billedUsd,
   paidTwice,
   type Saying,
@@ -103,6 +104,25 @@ describe('a budget', () => {
     expect(refused.exitCode).toBe(64);
     expect(refused.stderr).toContain('configs.a.scorer.model: expected a price');
     expect(refused.stderr).toContain('add [prices."court/judge"]');
+  });
+
+  it('needs the price of a judge that is named later', async () => {
+    await using judged = await aJudgedFolder({ top: 'budget_usd = 5' });
+    const group = groupOf(await judged.thrice('run', 'judged.toml'));
+
+    const refused = await judged.thrice('judge', group, '--model', 'court/other');
+    const status = await judged.thrice('status', group);
+
+    expect(refused.exitCode).toBe(64);
+    expect(refused.stderr).toContain(
+      'configs.a.scorer.model: expected a price of the model under a budget, received none; add [prices."court/other"]; take it into the group with: thrice resume',
+    );
+    expect(status.stdout).toContain(`${group}: complete\n`);
+    const spec = await readFile(judged.folder.resolve('judged.toml'), 'utf8');
+    const priced = `${spec}${billedPrice('court/other')}`;
+    await writeFile(judged.folder.resolve('judged.toml'), priced);
+    expect((await judged.thrice('resume', group, '--spec', 'judged.toml')).exitCode).toBe(0);
+    expect((await judged.thrice('judge', group, '--model', 'court/other')).exitCode).toBe(0);
   });
 
   it("of the judge's lane leaves the answers ungraded until it is raised", async () => {

@@ -131,6 +131,7 @@ export {
   type BenchmarkSpec,
   configNameSchema,
   createBenchmarkSpecSchema,
+  judgeSpecSchema,
   type Select,
 } from './domain/benchmark-spec.ts';
 export {
@@ -454,7 +455,7 @@ export type { PlanProblem } from './spec/plan-problem.ts';
 export { serializeQuestion } from './spec/questions/check-questions.ts';
 export { openQuestions, type QuestionSource } from './spec/questions/load-questions.ts';
 export { renderPrompt } from './spec/render-prompt.ts';
-export { resolveScorer, withSimulator } from './spec/resolve-benchmark.ts';
+export { describeUnknownLane, resolveScorer, withSimulator } from './spec/resolve-benchmark.ts';
 export { type Vendor, vendorOf } from './spec/vendors.ts';
 export { type Agreement, cohenKappa } from './statistics/cohen-kappa.ts';
 export { mcnemarTest } from './statistics/mcnemar-test.ts';

@@ -13,9 +13,12 @@ import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
 import { scopeOf } from '../local/group-scope.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { refuseMissingKeys } from '../local/refuse-missing-keys.ts';
+import { refuseUnknownJudge } from '../local/refuse-unknown-judge.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { reportEdit } from '../render/report-edit.ts';
+import { reportNewGrading } from '../render/report-new-grading.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
+import { folderFlag } from '../shell/place-flags.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { addJudges, describeJudging, type JudgeChoice, judgesOf } from '../spec/choose-judges.ts';
@@ -54,22 +57,29 @@ export async function judgeGroup(
   refuseImported(found.header);
   const graded = await withCurrentGrading(found.header, found.benchmark, engine.blobs);
   const judging = describeJudging({ ...found, benchmark: graded }, options);
+  refuseMissingKeys(found.header, judging.benchmark, terminal);
+  if (options.model !== undefined)
+    await refuseUnknownJudge(
+      options.model,
+      { group: found, judging, blobs: engine.blobs },
+      terminal,
+    );
   using patterns = openPatterns();
   const { ledger, blobs, budgets, clock } = engine;
   const stores = { ledger, blobs, budgets, clock, patterns };
   const isProbed = options.probe === true;
   const edit = { judging, origin: originOf(found, terminal), isProbed };
-  const header = await alone('judge', found.header, engine, async () => {
+  const { header, isNew } = await alone('judge', found.header, engine, async () => {
     const judged = await addJudges(found, edit, stores);
     // The counts say from then on what is to be judged.
     if (judged.isNew) await finalizeGroup(loadGroup({ ...found, header: judged.header }), stores);
-    return judged.header;
+    return judged;
   });
   if (header.edits.length > found.header.edits.length) reportEdit(found.header, header, terminal);
+  if (isNew) reportNewGrading(header, folderFlag(options.dir), terminal);
   const group = loadGroup((await ledger.readGroup(header.group)) ?? found);
   await using prepared = await prepareGroup(group, engine, terminal, options);
   const gradeConfigs = judgesOf(prepared.benchmark.configs, judging.configs, isProbed);
-  refuseMissingKeys(header, { ...prepared.benchmark, configs: gradeConfigs }, terminal);
   await ledger.setGroupState(header.group, 'active');
   const toSend = { ledger, blobs, queue: engine.queueOf(header.group), patterns };
   const sentCount = await rerunCells(header, header.runs, gradeConfigs, toSend);

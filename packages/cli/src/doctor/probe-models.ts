@@ -4,6 +4,8 @@ import {
   type Config,
   cellConfigsOf,
   confidenceOf,
+  type ErrorClass,
+  type ErrorCode,
   estimateTokens,
   isServedModel,
   type Lane,
@@ -40,8 +42,8 @@ export interface Probe {
   readonly finishReason: string | null;
   /** What went wrong, and what to do; null if nothing did. */
   readonly error: {
-    readonly class: string;
-    readonly code: string;
+    readonly class: ErrorClass;
+    readonly code: ErrorCode;
     readonly status: number | null;
     readonly message: string;
     readonly remedy: string | null;

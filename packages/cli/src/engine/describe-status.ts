@@ -5,6 +5,8 @@ import {
   laneOf,
   lanesOfGroup,
   modelsOfConfig,
+  namedModelsOf,
+  type OpenBreaker,
   pricesOf,
   raiseCommand,
   type Tally,
@@ -33,7 +35,7 @@ export async function describeStatus(
     createdAt: header.createdAt,
     ...activity,
     state,
-    next: nextCommand(state, header, { ...activity, ...engine }),
+    next: nextCommand(state, header, { ...activity, ...engine, openBreakers }),
     cells,
     done,
     configs,
@@ -44,7 +46,11 @@ export async function describeStatus(
 function nextCommand(
   state: GroupActivity,
   header: GroupHeader,
-  { budget, flag }: Pick<GroupStatus, 'budget'> & Pick<Engine, 'flag'>,
+  {
+    budget,
+    flag,
+    openBreakers,
+  }: Pick<GroupStatus, 'budget' | 'openBreakers'> & Pick<Engine, 'flag'>,
 ): string | null {
   const { group } = header;
   // An import that was killed is repeated. Nothing else is left to do: nobody can make the calls that it lacks.
@@ -55,8 +61,9 @@ function nextCommand(
       : `thrice import ${header.imported.format} ${path}${flag}`;
   }
   switch (state) {
-    case 'interrupted':
     case 'paused':
+      return commandAfterPause(header, openBreakers, flag);
+    case 'interrupted':
     case 'cancelled':
       return `thrice resume ${group}${flag}`;
     case 'paused at budget':
@@ -75,6 +82,24 @@ function nextCommand(
     case 'complete':
       return null;
   }
+}
+
+/**
+ * The command that continues a paused group: one that chooses another judge where the judge does not exist, because to
+ * resume would ask the same one again.
+ */
+export function commandAfterPause(
+  { group, spec }: GroupHeader,
+  openBreakers: readonly OpenBreaker[],
+  flag: string,
+): string {
+  const answering = spec.configs.flatMap(namedModelsOf);
+  const isJudgeUnknown = openBreakers.some(
+    ({ breakerKey, error }) => error.code === 'unknown-model' && !answering.includes(breakerKey),
+  );
+  return isJudgeUnknown
+    ? `thrice judge ${group} --model LANE/MODEL${flag}`
+    : `thrice resume ${group}${flag}`;
 }
 
 /** Computes the status of each config of a group from its tallies. */

@@ -19,6 +19,7 @@ import {
 } from '@thrice/local';
 import { type HttpTransport, HttpWebhook } from '@thrice/models';
 import { chooseBreakers } from '../engine/close-breakers.ts';
+import { commandAfterPause } from '../engine/describe-status.ts';
 import { describePause } from '../render/breaker-text.ts';
 import { describeBudgetPause } from '../render/budget-text.ts';
 import { failureToJson } from '../render/failure-text.ts';
@@ -245,7 +246,8 @@ function reportEnding(ending: Ending, summary: Summary, options: RunToCompletion
       const { budget } = ending;
       if (budget !== undefined) reportLine(describeBudgetPause(budget), terminal);
       const resume = resumeCommand(options);
-      if (budget === undefined) reportNext(resume, terminal);
+      const next = commandAfterPause(header, ending.openBreakers, folderFlag(options.folder));
+      if (budget === undefined) reportNext(next, terminal);
       else reportNext(raiseCommand(reachedCapOf(budget), { resume, header }), terminal);
       return budget === undefined ? exitCodes.paused : exitCodes.pausedAtBudget;
     }

@@ -1,14 +1,20 @@
 import {
+  type Benchmark,
   type BenchmarkSpec,
   type Config,
+  checkBudget,
+  describeUnknownLane,
   type EditOrigin,
   type FinalizeStores,
   type GroupHeader,
+  invalidSpec,
   isPlanned,
   judgedScorerOf,
   judgeModelsOf,
+  judgeSpecSchema,
   judgesAndProbesOf,
   type LoadedGroup,
+  laneOf,
   loadGroup,
   probeGroup,
   rescoreGroup,
@@ -39,6 +45,8 @@ export interface JudgeChoice {
 export interface Judging {
   /** Their names. */
   readonly configs: readonly string[];
+  /** These configs, with the calls of their chosen judges and no others. */
+  readonly benchmark: Benchmark;
   /** Of all configs: those that are not judged keep theirs. */
   readonly scorers: SpecScorers;
 }
@@ -47,7 +55,8 @@ export interface Judging {
  * Describes whose answers are judged by whom.
  *
  * @param group - With the scorers of its current grading.
- * @throws {ThriceError} As `chooseJudges`; `invalid-argument` for an unknown config.
+ * @throws {ThriceError} As `chooseJudges`; `invalid-argument` for an unknown config; `invalid-spec` for judges whose cost
+ *   has no bound under a budget of the group.
  */
 export function describeJudging(group: LoadedGroup, choice: JudgeChoice): Judging {
   const { header, benchmark } = group;
@@ -57,9 +66,27 @@ export function describeJudging(group: LoadedGroup, choice: JudgeChoice): Judgin
   const chosen = chooseConfigs(planned, choice.configs);
   const judged = choice.configs === undefined ? chosen.filter(isAsked) : chosen;
   // Of a group without a judge, the error says what to name.
-  const { scorers, prices } = chooseJudges(header, judged.length === 0 ? chosen : judged, choice);
+  const { scorers, resolved } = chooseJudges(header, judged.length === 0 ? chosen : judged, choice);
+  const configs = judged.map(({ name }) => name);
+  const asked = {
+    ...resolved,
+    configs: resolved.configs
+      .filter(({ name }) => configs.includes(name))
+      .map((config) => ({ ...config, roles: [] })),
+  };
+  refuseUnbounded(header, asked);
   const { sha256: specSha256 } = header.specSource;
-  return { configs: judged.map(({ name }) => name), scorers: { specSha256, scorers, prices } };
+  return { configs, benchmark: asked, scorers: { specSha256, scorers, prices: resolved.prices } };
+}
+
+function refuseUnbounded({ group, specSource: { path } }: GroupHeader, asked: Benchmark): void {
+  const problems = checkBudget(asked, { imageConfigs: new Set() });
+  if (problems.length === 0) return;
+  const remedy = `take it into the group with: thrice resume ${group} --spec ${path}`;
+  throw invalidSpec(
+    path,
+    problems.map((problem) => `${problem}; ${remedy}`),
+  );
 }
 
 /**
@@ -104,25 +131,40 @@ export async function addJudges(
   return { header: await probeGroup(judged, names, origin, stores), isNew };
 }
 
-/** The scorers by which the chosen configs of a group are judged, and the prices of the models that they ask. */
-type ChosenJudges = Pick<SpecScorers, 'scorers' | 'prices'>;
+/** The scorers by which the chosen configs of a group are judged, and its benchmark with them. */
+interface ChosenJudges {
+  readonly scorers: SpecScorers['scorers'];
+  readonly resolved: Benchmark;
+}
 
 /**
  * Chooses whom the answers of some configs are judged by: as their current scorer says, but for what the choice replaces.
  *
- * @throws {ThriceError} `invalid-argument` for a scorer that the group does not have, or that asks no model;
- *   `invalid-spec` for a model on an unknown lane.
+ * @throws {ThriceError} `invalid-argument` for a model that is none, or on an unknown lane, and for a scorer that the group
+ *   does not have, or that asks no model.
  */
 function chooseJudges(
   header: GroupHeader,
   configs: readonly Config[],
   choice: JudgeChoice,
 ): ChosenJudges {
+  checkModel(choice, header.spec);
   const scorers = new Map(
     configs.map((config) => [config.name, withChoice(config, header.spec, choice)]),
   );
-  const { prices } = resolveBenchmark(withScorers(header.spec, scorers), header.specSource.path);
-  return { scorers, prices };
+  const resolved = resolveBenchmark(withScorers(header.spec, scorers), header.specSource.path);
+  return { scorers, resolved };
+}
+
+function checkModel({ model }: JudgeChoice, spec: BenchmarkSpec): void {
+  if (model === undefined) return;
+  const issue = judgeSpecSchema.safeParse({ model }).error?.issues[0];
+  const problem =
+    issue === undefined
+      ? describeUnknownLane(spec, laneOf(model))
+      : `${issue.message}, received "${model}"`;
+  if (problem === undefined) return;
+  throw new ThriceError({ code: 'invalid-argument', message: `--model: ${problem}` });
 }
 
 function withChoice(

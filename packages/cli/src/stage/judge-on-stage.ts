@@ -1,7 +1,8 @@
-import { judgeModelsOf, laneOf, loadGroup, withCurrentGrading } from '@thrice/core';
+import { judgeModelsOf, laneOf, withCurrentGrading } from '@thrice/core';
 import { findGroup } from '../engine/find-group.ts';
 import { refuseImported } from '../engine/refuse-imported.ts';
 import { reportEdit } from '../render/report-edit.ts';
+import { reportNewGrading } from '../render/report-new-grading.ts';
 import type { ExitCode } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { addJudges, describeJudging, type JudgeChoice, judgesOf } from '../spec/choose-judges.ts';
@@ -30,15 +31,15 @@ export async function judgeOnStage(
     const judging = describeJudging({ ...found, benchmark: graded }, options);
     const models = [...judging.scorers.scorers.values()].flatMap(judgeModelsOf);
     refuseUnknownLanes(models.map(laneOf), engine.stage);
+    refuseUnfitLanes(judging.benchmark, engine.stage);
     // Before the group has cells to send: the reconciler repairs what a crash leaves.
     await engine.activeGroups.add(found.header.group);
     const edit = { judging, origin: originOf(found, terminal), isProbed };
-    const { header } = await addJudges(found, edit, engine);
+    const { header, isNew } = await addJudges(found, edit, engine);
     // This command sends what there is to judge; the plan function would look through all cells for it.
     if (found.isPlanned) await engine.ledger.markPlanned(header);
     if (header.edits.length > found.header.edits.length) reportEdit(found.header, header, terminal);
-    const after = loadGroup({ ...found, header });
-    refuseUnfitLanes(after.benchmark, engine.stage);
+    if (isNew) reportNewGrading(header, engine.flag, terminal);
     judged = judging.configs;
   }
   return await rerunOnStage(terminal, name, options, (all) => judgesOf(all, judged, isProbed));

@@ -184,14 +184,20 @@ function unknownLanes(
   spec: BenchmarkSpec,
   placed: readonly (readonly [place: string, model: string])[],
 ): readonly string[] {
-  const known = [...Object.keys(builtinLanes), SIMULATOR_LANE, ...Object.keys(spec.lanes)];
-  return placed
-    .map(([place, model]) => ({ place, lane: laneOf(model) }))
-    .filter(({ lane }) => !known.includes(lane))
-    .map(
-      ({ place, lane }) =>
-        `${place}: unknown lane "${lane}"${suggestName(lane, known)} (expected one of ${Object.keys(builtinLanes).join(', ')}, or a [lanes.${lane}] table with its base_url)`,
-    );
+  return placed.flatMap(([place, model]) => {
+    const problem = describeUnknownLane(spec, laneOf(model));
+    return problem === undefined ? [] : [`${place}: ${problem}`];
+  });
+}
+
+/** Says that a spec has no lane of a name; undefined where it has it. */
+export function describeUnknownLane(
+  { lanes }: Pick<BenchmarkSpec, 'lanes'>,
+  lane: string,
+): string | undefined {
+  const known = [...Object.keys(builtinLanes), SIMULATOR_LANE, ...Object.keys(lanes)];
+  if (known.includes(lane)) return undefined;
+  return `unknown lane "${lane}"${suggestName(lane, known)} (expected one of ${Object.keys(builtinLanes).join(', ')}, or a [lanes.${lane}] table with its base_url)`;
 }
 
 /** @param isNew - What a stored group asked, it asked. */
