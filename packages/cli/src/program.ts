@@ -263,6 +263,7 @@ function addComparisonCommands(program: Command, run: Run): void {
     .option('--on <figure>', 'a metric instead of the score')
     .option('--by <tag>', 'also compare by the values of this tag')
     .option('--margin <x>', 'say no worse where A is worse by less than this', positiveNumber)
+    .option('--save <name>', 'keep it beside the results, where verify computes it again', nameText)
     .option('--aa', 'compare configs with themselves, to see how often that tells a difference')
     .option('--allow', 'compare questions that are asked in other words too')
     .option('--md', 'print Markdown')
@@ -325,6 +326,7 @@ function addGradingCommands(program: Command, run: Run): void {
     .command('verify')
     .description('recompute every published number from the cells (default: of the newest group)')
     .argument('[group]', 'group name, unique prefix, or label')
+    .option('--files <folder>', 'read nothing but the published files in this folder')
     .option(...folderOption)
     .option(...stageOption)
     .option(...jsonOption)
@@ -450,6 +452,11 @@ function wholeNumberTo(maximum: number): (text: string) => number {
     if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= maximum) return Number(text);
     throw new InvalidArgumentError(`Expected a whole number, 1..${maximum}.`);
   };
+}
+
+function nameText(text: string): string {
+  if (/^[a-z\d][\w-]{0,63}$/i.test(text)) return text;
+  throw new InvalidArgumentError('Expected letters, digits, - and _, as in prompt-v2.');
 }
 
 function positiveNumber(text: string): number {

@@ -94,6 +94,7 @@ export {
 } from './compare/difference-spread.ts';
 export { type FalseAlarms, measureFalseAlarms } from './compare/false-alarms.ts';
 export { type PairPower, type PowerPair, planPower } from './compare/plan-power.ts';
+export { comparisonsKey, saveComparison } from './compare/saved-comparisons.ts';
 export { deployedFolders } from './deployed-code.ts';
 export type { DlqFilter, DlqSelection } from './dlq/filter.ts';
 export {
@@ -410,7 +411,7 @@ export {
 export { type JudgedItem, readJudgedItems } from './results/judge-verdicts.ts';
 export { joinGrade, readGrades } from './results/read-grades.ts';
 export { readJudgedGroup } from './results/read-judged-group.ts';
-export { type RowStores, readRows } from './results/read-rows.ts';
+export { type RowStores, readQuestionRows, readRows } from './results/read-rows.ts';
 export { type Summary, summarySchema } from './results/summary.ts';
 export { SummaryBuilder } from './results/summary-builder.ts';
 export {

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { anEchoLine, anEchoMeta, linesOf } from '../../support/echo-rows.ts';
 import { callThrice, type Outcome } from '../../support/run-thrice.ts';
@@ -5,12 +6,14 @@ import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-f
 
 const tasks = Array.from({ length: 12 }, (_, index) => index);
 
+const arms: readonly string[] = ['haiku-only', 'sonnet-only'];
+
 /** A file of Echo in which `haiku-only` passes all tasks, and `sonnet-only` the last four. */
-function aSweep(arms: readonly string[] = ['haiku-only', 'sonnet-only']): string {
+function aSweep(swept = arms): string {
   return linesOf(
-    anEchoMeta({ arms }),
+    anEchoMeta({ arms: swept }),
     ...tasks.flatMap((task) =>
-      arms.map((arm) =>
+      swept.map((arm) =>
         anEchoLine({ task: `bbh/snarks/${task}`, arm, passed: arm === 'haiku-only' || task >= 8 }),
       ),
     ),
@@ -59,7 +62,10 @@ describe('thrice compare', () => {
   });
 
   it('compares the first config with all others, and the groups of two sweeps by the names of their configs', async () => {
-    const { folder, groups } = await openFolder({ [first]: aSweep(), [second]: aSweep() });
+    const { folder, groups } = await openFolder({
+      [first]: aSweep(),
+      [second]: aSweep(arms.toReversed()),
+    });
     await using _ = folder;
     const [left = '', right = ''] = groups;
 
@@ -88,6 +94,61 @@ describe('thrice compare', () => {
     expect(stdout).toMatch(/\| better +\|/);
   });
 
+  it('keeps a comparison on request, and verify computes it again, with the ledger and from files alone', async () => {
+    const { folder, groups } = await openFolder({
+      [first]: aSweep(),
+      [second]: aSweep(arms.toReversed()),
+    });
+    await using _ = folder;
+    const [left = '', right = ''] = groups;
+    const thrice = (...argv: readonly string[]) => callThrice(argv, { cwd: folder.path });
+    const path = folder.resolve(`.thrice/runs/${left}/comparisons.json`);
+    const verifyBoth = async () => [
+      await thrice('verify', left),
+      await thrice('verify', left, '--files', '.thrice'),
+    ];
+
+    const saved = await compare(folder, left, '--by', 'subtask', '--save', 'arms');
+    await compare(folder, left, right, '--margin', '0.1', '--save', 'sweeps');
+    const text = await readFile(path, 'utf8');
+    const whole = await verifyBoth();
+    const found: boolean[] = [];
+    for (const [digits, other] of [
+      ['"difference": 0.6666666666666666', '"difference": 0.6666666666666667'],
+      ['"gained": 8', '"gained": 9'],
+      ['"verdict": "better"', '"verdict": "worse"'],
+      ['"b": 0,', '"b": 1,'],
+    ] as const) {
+      expect(text).toContain(digits);
+      await writeFile(path, text.replace(digits, other));
+      for (const { exitCode, stdout } of await verifyBoth())
+        found.push(exitCode !== 0 && stdout.includes('comparisons.json'));
+    }
+
+    expect(saved.stderr).toContain(`saved: .thrice/runs/${left}/comparisons.json`);
+    expect(whole.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    expect(found).toEqual(Array.from({ length: 8 }, () => true));
+  });
+
+  it('is verified without the other group only as long as that is there', async () => {
+    const { folder, groups } = await openFolder({
+      [first]: aSweep(),
+      [second]: aSweep(arms.toReversed()),
+    });
+    await using _ = folder;
+    const [left = '', right = ''] = groups;
+    const thrice = (...argv: readonly string[]) => callThrice(argv, { cwd: folder.path });
+    await compare(folder, left, right, '--save', 'sweeps');
+
+    await thrice('delete', right, '--yes');
+    const { exitCode, stdout } = await thrice('verify', left);
+
+    expect(exitCode).not.toBe(0);
+    expect(stdout).toContain(
+      `expected config haiku-only of ${right}, which was compared; found none`,
+    );
+  });
+
   it.each([
     [
       ['GROUP', 'haiku'],
@@ -103,6 +164,7 @@ describe('thrice compare', () => {
       ['GROUP', '--on', 'elo'],
       '--on: expected a figure that all of them have (score), received "elo"',
     ],
+    [['GROUP', '--save', '../x'], 'Expected letters, digits, - and _, as in prompt-v2.'],
     [['GROUP', '--margin', '-1'], 'Expected a number above 0, as in 0.02.'],
     [['nobody'], '"nobody": no group has this name, prefix or label'],
   ])('refuses %j', async (argv, message) => {

@@ -7,6 +7,7 @@ import {
   compareConfigs,
   loadGroup,
   type Question,
+  readQuestionRows,
   resolveBenchmark,
   withCurrentGrading,
 } from '@thrice/core';
@@ -52,7 +53,10 @@ async function finished(
   await engine.workAll();
   const group = loadGroup({ header, state: 'active', isPlanned: true });
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
-  return graded.configs.map((config) => ({ group, config, runs: header.runs, stores: engine }));
+  return graded.configs.map((config) => ({
+    ...{ group, config, runs: header.runs },
+    readRows: (run) => readQuestionRows(header, run, config, engine),
+  }));
 }
 
 const good = { name: 'good', model: 'lab/good' };

@@ -1,4 +1,10 @@
-import { benchmarkSpecSchema, loadGroup, resolveBenchmark, seededRandom } from '@thrice/core';
+import {
+  benchmarkSpecSchema,
+  loadGroup,
+  readQuestionRows,
+  resolveBenchmark,
+  seededRandom,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { measureFalseAlarms } from '../../../packages/core/src/compare/false-alarms.ts';
 import { aModelResponse, anError, anOutput, aQuestion } from '../../support/builders.ts';
@@ -32,7 +38,8 @@ async function aConfigWith(replicates: number, questionCount = 40) {
   const group = loadGroup({ header, state: 'active', isPlanned: true });
   const [config] = benchmark.configs;
   if (config === undefined) throw new Error('expected a config');
-  return { group, config, runs: header.runs, stores: engine };
+  const readRows = (run: string) => readQuestionRows(header, run, config, engine);
+  return { group, config, runs: header.runs, readRows };
 }
 
 describe('the false alarms of a comparison', () => {

@@ -16,6 +16,8 @@ export interface CompareOptions extends EngineOptions {
   readonly margin?: number;
   /** Compares questions that are asked in other words too. */
   readonly allow?: boolean;
+  /** A name under which the comparison is kept beside the results of the first group. */
+  readonly save?: string;
   /** Compares each config with itself instead, to see how often that tells a difference. */
   readonly aa?: boolean;
   readonly md?: boolean;
@@ -35,6 +37,10 @@ export async function compare(
   const { on: figure, by: tag, margin, allow: allowsOtherTexts } = options;
   const request = { figure, tag, margin, allowsOtherTexts };
   const comparison = await compareConfigs(compared.pairs, request, createNodeDigest);
+  if (options.save !== undefined) {
+    const saved = await compared.save(options.save, comparison);
+    terminal.error(`saved: ${saved}`);
+  }
   if (options.json === true) terminal.print(JSON.stringify(comparison, null, 2));
   else {
     const view = { form: formOf(options), width: terminal.printColumns, flag: compared.flag };

@@ -1,11 +1,11 @@
 import {
   ASSUMED_SPREAD,
-  type ComparedConfig,
   isPlanned,
   type LoadedGroup,
   measureSpread,
   type PowerPair,
   planPower,
+  readQuestionRows,
   readValues,
   type Summary,
   ThriceError,
@@ -120,8 +120,8 @@ async function readPilotConfigs({
   const known = new Map<string, PilotConfig>();
   for (const config of graded.configs) {
     if (!isPlanned(header, config.name)) continue;
-    const compared: ComparedConfig = { group, config, runs: header.runs, stores: engine };
-    const values = await readValues(compared);
+    const readRows = (run: string) => readQuestionRows(header, run, config, engine);
+    const values = await readValues({ group, config, runs: header.runs, readRows });
     known.set(config.name, { values, costUsd: costPerAnswer(config.name, summary) });
   }
   return known;

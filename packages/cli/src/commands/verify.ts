@@ -16,9 +16,16 @@ import { findGroup, newestGroup } from '../engine/find-group.ts';
 import { isPublished } from '../engine/is-published.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { openPatterns } from '../local/compose-local.ts';
-import { openPublishedGroups } from '../local/published-groups.ts';
+import { openPublishedGroups, type PublishedGroups } from '../local/published-groups.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
+
+/** Options of `thrice verify`. */
+export interface VerifyOptions extends EngineOptions {
+  /** A folder of published files, which alone are read. */
+  readonly files?: string;
+  readonly json?: boolean;
+}
 
 /**
  * `thrice verify`: recomputes every published number; a mismatch is a failed check.
@@ -28,7 +35,7 @@ import { plainText, type Terminal } from '../shell/terminal.ts';
 export async function verifyGroup(
   terminal: Terminal,
   name: string | undefined,
-  options: EngineOptions & { readonly json?: boolean },
+  options: VerifyOptions,
 ): Promise<ExitCode> {
   const verification = await verify(terminal, name, options);
   if (options.json === true) terminal.print(JSON.stringify(verification, null, 2));
@@ -38,14 +45,29 @@ export async function verifyGroup(
   return isVerified ? exitCodes.complete : exitCodes.paused;
 }
 
+/** @throws {ThriceError} `invalid-argument` for a named folder without published files. */
+function openFiles(
+  files: string | undefined,
+  { dir, stage }: EngineOptions,
+  terminal: Terminal,
+): PublishedGroups | undefined {
+  if (files === undefined)
+    return stage === undefined ? openPublishedGroups(dir, terminal) : undefined;
+  const published = openPublishedGroups(files, terminal, true);
+  if (published !== undefined) return published;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `--files: expected a folder with the folders runs and questions of a group, received ${files}`,
+  });
+}
+
 async function verify(
   terminal: Terminal,
   name: string | undefined,
-  options: EngineOptions,
+  { files, ...options }: VerifyOptions,
 ): Promise<Verification> {
   const createDigest = createNodeDigest;
-  using published =
-    options.stage === undefined ? openPublishedGroups(options.dir, terminal) : undefined;
+  using published = openFiles(files, options, terminal);
   if (published !== undefined) {
     using patterns = openPatterns();
     const { header, benchmark } = await published.findGroup(name);

@@ -1,12 +1,17 @@
 import {
   type ComparedConfig,
+  type Comparison,
   type ConfigPair,
+  comparisonsKey,
   plannedConfigs,
+  readQuestionRows,
+  saveComparison,
   suggestName,
   ThriceError,
   toThriceError,
   withCurrentGrading,
 } from '@thrice/core';
+import { showPath } from '../shell/show-path.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { findRuns } from './find-group.ts';
@@ -17,6 +22,12 @@ export interface Compared extends Disposable {
   readonly pairs: readonly ConfigPair[];
   /** Flag of commands that show a cell of the first group. */
   readonly flag: string;
+  /**
+   * Keeps a comparison beside the results of the first group. Returns where.
+   *
+   * @throws {ThriceError} `invalid-argument` where the groups are not in one place, in which it could be verified.
+   */
+  readonly save: (name: string, comparison: Comparison) => Promise<string>;
 }
 
 /**
@@ -48,7 +59,13 @@ export async function findCompared(
     const pairs = isGroup
       ? pairGroups([first, second, ...more], side, await findOther(second, first, side, find))
       : pairConfigs(first, side, names.slice(1));
-    return { pairs, flag: engine.flag, [Symbol.dispose]: close };
+    const save = async (saved: string, comparison: Comparison) => {
+      if (engines.some(({ place }) => place !== engine.place)) throw inTwoPlaces();
+      await saveComparison(saved, comparison, engine.blobs);
+      const key = comparisonsKey(comparison.pairs[0]?.a.group ?? '');
+      return `${showPath(engine.place, terminal)}/${key}`;
+    };
+    return { pairs, flag: engine.flag, save, [Symbol.dispose]: close };
   } catch (error) {
     close();
     throw error;
@@ -98,6 +115,14 @@ async function findOther(
   }
 }
 
+function inTwoPlaces(): ThriceError {
+  return new ThriceError({
+    code: 'invalid-argument',
+    message:
+      '--save: expected both groups in one place, where verify finds them, received two; pull one of them first',
+  });
+}
+
 async function openFor(
   name: string,
   options: EngineOptions,
@@ -113,7 +138,10 @@ async function readSide(name: string, engine: Engine): Promise<readonly Compared
   const { group, runs } = await findRuns(engine.ledger, name, engine.flag);
   const { header, benchmark } = group;
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
-  return plannedConfigs(header, graded).map((config) => ({ group, config, runs, stores: engine }));
+  return plannedConfigs(header, graded).map((config) => ({
+    ...{ group, config, runs },
+    readRows: (run) => readQuestionRows(header, run, config, engine),
+  }));
 }
 
 function pairConfigs(

@@ -24,10 +24,20 @@ export interface PublishedGroups extends Disposable {
   readonly findGroup: (name: string | undefined) => Promise<LoadedGroup>;
 }
 
-/** Opens the published files in a folder; undefined if it has a ledger, or no such files. */
-export function openPublishedGroups(dir: string, terminal: Terminal): PublishedGroups | undefined {
+/**
+ * Opens the published files in a folder.
+ *
+ * @param evenWithLedger - Whether its ledger, if it has one, is not looked at. @default false
+ * @returns Undefined if it has a ledger, or no such files.
+ */
+export function openPublishedGroups(
+  dir: string,
+  terminal: Terminal,
+  evenWithLedger = false,
+): PublishedGroups | undefined {
   const folder = resolve(terminal.workingFolder, dir);
-  if (existsSync(join(folder, 'thrice.db')) || !existsSync(join(folder, 'runs'))) return undefined;
+  const hasLedger = existsSync(join(folder, 'thrice.db'));
+  if ((hasLedger && !evenWithLedger) || !existsSync(join(folder, 'runs'))) return undefined;
   const blobs = new FileBlobStore(folder);
   return {
     folder,

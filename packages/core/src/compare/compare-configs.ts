@@ -1,9 +1,10 @@
 import { canonicalText } from '../domain/canonical-text.ts';
 import type { MetricDeclaration } from '../domain/grade.ts';
 import { ownValue, type Question } from '../domain/question.ts';
+import type { ScorerRegistry } from '../domain/scorer.ts';
 import { ThriceError } from '../errors.ts';
 import type { CreateDigest } from '../ports/digest.ts';
-import { type RowStores, readQuestionRows } from '../results/read-rows.ts';
+import type { QuestionRow } from '../results/read-rows.ts';
 import { metricsByConfig } from '../scorers/metrics-by-config.ts';
 import { suggestName } from '../spec/nearest-name.ts';
 import { countOf } from '../wording.ts';
@@ -13,9 +14,12 @@ import { describeDifferences, type GradedConfig } from './describe-differences.t
 import { judgeFigures, type VerdictRule } from './judge-figures.ts';
 import { QuestionValues, SCORE } from './question-values.ts';
 
-/** A config to compare, and where its rows are read from. */
+/** A config to compare, and its rows. */
 export interface ComparedConfig extends GradedConfig {
-  readonly stores: RowStores;
+  /** Reads those of a run. */
+  readonly readRows: (run: string) => AsyncIterable<QuestionRow>;
+  /** Where the metrics of its scorer are looked up. @default the built-in scorers */
+  readonly scorers?: ScorerRegistry | undefined;
 }
 
 /** What is compared, and how. */
@@ -97,8 +101,8 @@ const NO_VALUES: ValuesById = new Map();
 /** Finds how a figure is read that all configs have. @throws {ThriceError} `invalid-argument` for one that they do not have. */
 export function findFigure(name: string, configs: readonly ComparedConfig[]): Figure {
   if (name === SCORE) return SCORES;
-  const declared = configs.map(({ config, stores }) => {
-    const metrics = metricsByConfig([config], stores.scorers).get(config.name) ?? [];
+  const declared = configs.map(({ config, scorers }) => {
+    const metrics = metricsByConfig([config], scorers).get(config.name) ?? [];
     return new Map(metrics.map((metric) => [metric.name, metric]));
   });
   const [own] = declared;
@@ -117,13 +121,12 @@ export function findFigure(name: string, configs: readonly ComparedConfig[]): Fi
 
 /** Reads the values of a figure of a config, by question. */
 export async function readValues(
-  { group, config, runs, stores }: ComparedConfig,
+  { runs, readRows }: ComparedConfig,
   figure: string = SCORE,
   digestOf?: DigestQuestion,
 ): Promise<ValuesById> {
   const values = new QuestionValues(figure, digestOf);
-  for (const run of runs)
-    for await (const row of readQuestionRows(group.header, run, config, stores)) values.add(row);
+  for (const run of runs) for await (const row of readRows(run)) values.add(row);
   return values.byId;
 }
 

@@ -8,8 +8,8 @@ import type { VerificationReport } from './verification-report.ts';
 
 const paidTwiceSchema = z.object({ run: z.string(), config: z.string(), id: z.string() });
 
-/** Files of a group that hold no published numbers. */
-const OTHER_NAMES = ['progress.json', 'paid-twice.jsonl', 'report.html'];
+/** Files of a group that no grading writes. */
+const OTHER_NAMES = ['progress.json', 'paid-twice.jsonl', 'report.html', 'comparisons.json'];
 
 /** Checks the files of a group's folder that no other check reads. */
 export class FolderCheck {

@@ -15,6 +15,7 @@ import { TallyCounter } from '../results/tally-counter.ts';
 import { metricsByConfig } from '../scorers/metrics-by-config.ts';
 import { benchmarkOf } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
+import { checkComparisons } from './check-comparisons.ts';
 import { describeFailure, describePrediction } from './config-writer.ts';
 import { type ConfigFiles, describeManifest, possibleExitCodes } from './finalize-group.ts';
 import { FolderCheck } from './folder-check.ts';
@@ -79,6 +80,7 @@ export async function verifyGroup(
     const graded = gradedGroupOf(shown, own, await readGradings(shown, stores.blobs), number);
     await new GradingCheck({ graded, isCurrent, stores, report, folder }).run();
   }
+  await checkComparisons(header, stores, report);
   report.addTimeouts();
   const { rows, rescored, figures, notRescored, mismatches } = report;
   return {
