@@ -243,6 +243,21 @@ describe('a target that is corrected', () => {
     expect(judged.judge.billed.size).toBe(COUNT);
     expect((await judged.thrice('verify', group)).exitCode).toBe(0);
   });
+
+  it('is asked about again, and no other', async () => {
+    await using judged = await aJudgedFolder();
+    const group = groupOf(await judged.thrice('run', 'judged.toml'));
+    const path = judged.folder.resolve('questions.jsonl');
+    const questions = await readFile(path, 'utf8');
+    await writeFile(path, questions.replace('"42"', '"forty-two"'));
+
+    const resumed = await judged.thrice('resume', group, '--spec', 'judged.toml');
+
+    expect(resumed.exitCode).toBe(0);
+    expect(await judged.outcomes(group)).toEqual({ scored: COUNT });
+    expect([...judged.judge.billed.keys()].slice(COUNT)).toEqual([`${group}-r1/a@2/q0/judge-1`]);
+    expect((await judged.thrice('verify', group)).exitCode).toBe(0);
+  });
 });
 
 describe('a judged cell', () => {

@@ -13,6 +13,8 @@ function always(text: string): FakeAnswer {
   });
 }
 const answer = always('42');
+/** What a verdict costs. */
+const verdictUsd = 0.000012;
 
 describe('a verdict that is taken from another cell', () => {
   it('is one of the grading that takes it, where another group has bought it in a later one', async () => {
@@ -136,6 +138,78 @@ describe('a target that is corrected', () => {
       { key: 'question "q1": rubric', was: '17 characters', is: '11 characters' },
     ]);
     expect(await group.mismatches()).toEqual([]);
+  });
+});
+
+describe('a judge', () => {
+  const questions = ['q1', 'q2', 'q3', 'q4'].map((id) => aQuestion({ id }));
+  const [first = aQuestion(), ...others] = questions;
+
+  it.each(['local', 'stage'] as const)(
+    'is asked again about the answer whose target is corrected, and about no other (%s)',
+    async (by) => {
+      const group = await JudgedGroup.plan({ answer, questions });
+      await group.work(by);
+
+      await group.edit([{ ...first, target: ['forty-two'] }, ...others]);
+      const corrected = await group.resume(by);
+      await group.edit(questions);
+      const back = await group.resume(by);
+
+      expect([targetsIn(corrected), targetsIn(back)]).toEqual([['forty-two'], []]);
+      const rows = await group.rows();
+      expect(rows.map(({ score, overheadUsd }) => [score, overheadUsd])).toEqual([
+        [1, 2 * verdictUsd],
+        ...others.map(() => [1, verdictUsd]),
+      ]);
+      expect(rows[1]?.calls.map(({ grading, takenFrom }) => [grading, takenFrom?.config])).toEqual([
+        [undefined, undefined],
+        [1, undefined],
+        [2, 'a@1'],
+        [3, 'a@1'],
+      ]);
+      expect(await group.mismatches()).toEqual([]);
+    },
+  );
+
+  it('that is asked three times later is asked twice more', async () => {
+    const group = await JudgedGroup.plan({ answer });
+    await group.work();
+    await group.rescore({ a: { ...judgeScorer, replicates: 3 } });
+
+    const asked = await group.judge();
+
+    expect(asked.map(({ step }) => step)).toEqual(['judge-2', 'judge-3']);
+    expect(await group.mismatches()).toEqual([]);
+  });
+
+  it.each([
+    ['another prompt', { prompt: 'Is {{answer}} right? {{target}}' }],
+    ['another model', { model: 'court/other' }],
+  ])('is asked again with %s', async (_, change) => {
+    const group = await JudgedGroup.plan({ answer });
+    await group.work();
+    await group.rescore({ a: { ...judgeScorer, ...change } });
+
+    expect(await group.judge()).toHaveLength(1);
+  });
+
+  it('is asked again where its lane does not allow the model that gave the verdict any more', async () => {
+    const { lanes } = aJudgedSpec();
+    const group = await JudgedGroup.plan({
+      answer: (request) => ({
+        ...says(isToJudge(request) ? aVerdict(true) : '42'),
+        servedModel: 'another',
+      }),
+    });
+    await group.work();
+    const court = { ...lanes['court'], served_model: 'pin' };
+    await group.edit([aQuestion()], aJudgedSpec({ lanes: { ...lanes, court } }));
+    await group.rescore({ a: { ...judgeScorer, replicates: 2 } });
+
+    const asked = await group.judge();
+
+    expect(asked.map(({ step }) => step)).toEqual(['judge-1']);
   });
 });
 

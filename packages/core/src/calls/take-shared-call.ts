@@ -18,8 +18,7 @@ export async function takeSharedCall(
   call: IdentifiedCall,
 ): Promise<JournalEntry | Settlement | undefined> {
   const { request, insteadOf } = call;
-  const isUsable = (entry: JournalEntry) =>
-    servedModelPolicyOf(cell, request) !== 'pin' || !isOtherModel(entry.call, request.model);
+  const isUsable = (entry: JournalEntry) => isServedAsAsked(cell, call, entry);
   for (;;) {
     const found = await cell.sharedCalls.lookUp(call, isUsable);
     if (found.kind === 'buy') return undefined;
@@ -33,4 +32,13 @@ export async function takeSharedCall(
     await cell.worker.clock.sleep(delayMs, cell.lease.signal);
     if (cell.lease.signal.aborted) return await releaseCell(cell, 0);
   }
+}
+
+/** Whether a cell may take an answer for its own by the model that gave it. */
+export function isServedAsAsked(
+  cell: CellAtWork,
+  { request }: Pick<IdentifiedCall, 'request'>,
+  { call }: JournalEntry,
+): boolean {
+  return servedModelPolicyOf(cell, request) !== 'pin' || !isOtherModel(call, request.model);
 }

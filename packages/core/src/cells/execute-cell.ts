@@ -3,6 +3,7 @@ import { type CallOption, CallOptions, type PassedOverCall } from '../calls/call
 import { fingerprintOf, nextSample } from '../calls/fingerprint.ts';
 import { makeCall } from '../calls/make-call.ts';
 import { SharedCalls } from '../calls/shared-calls.ts';
+import { takeEarlierVerdict } from '../calls/take-earlier-verdict.ts';
 import { takeKeptCall } from '../calls/take-kept-call.ts';
 import { takeSharedCall } from '../calls/take-shared-call.ts';
 import { type Benchmark, type Config, findConfig } from '../domain/benchmark.ts';
@@ -165,8 +166,8 @@ async function performStep(
 }
 
 /** Whether the calls of a cell may be bought already: by others, or by an earlier delivery that discarded them. */
-function mayTake({ journal, sharedCalls }: CellAtWork): boolean {
-  return !journal.isFirst || sharedCalls.mayBeTaken;
+function mayTake({ config, journal, sharedCalls }: CellAtWork): boolean {
+  return !journal.isFirst || sharedCalls.mayBeTaken || config.grades !== undefined;
 }
 
 async function takeCall(
@@ -174,7 +175,8 @@ async function takeCall(
   call: IdentifiedCall,
 ): Promise<JournalEntry | Settlement | undefined> {
   const kept = cell.journal.isFirst ? undefined : await takeKeptCall(cell, call);
-  if (kept !== undefined || !cell.sharedCalls.mayBeTaken) return kept;
+  const taken = kept ?? (await takeEarlierVerdict(cell, call));
+  if (taken !== undefined || !cell.sharedCalls.mayBeTaken) return taken;
   return await takeSharedCall(cell, call);
 }
 
