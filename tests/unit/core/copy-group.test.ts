@@ -40,8 +40,10 @@ import {
 import { collect } from '../../support/collect.ts';
 import { type Crash, crashingStores } from '../../support/crashing-stores.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
+import type { FakeAnswer } from '../../support/fake-model-client.ts';
 import { createTestDigest } from '../../support/fake-source-reader.ts';
-import { judgeScorer } from '../../support/judged-benchmark.ts';
+import { aVerdict, isToJudge, judgeScorer, says } from '../../support/judged-benchmark.ts';
+import { JudgedGroup } from '../../support/judged-group.ts';
 
 const key = aCellKey();
 const aLabLane = { base_url: 'http://127.0.0.1:1800/v1' };
@@ -135,6 +137,82 @@ describe('a copy of a group whose answers wait for their judge', () => {
     expect((await recordOf(to, header.group)).state).toBe('cancelled');
     const sent = await to.queue.receive('court', 10);
     expect(sent.map(({ task }) => [task.config, task.id])).toEqual([['direct@1', 'q1']]);
+  });
+});
+
+describe('a copy of a judged group', () => {
+  /** Gives this answer, and finds 42 alone right. */
+  const answering =
+    (text: string): FakeAnswer =>
+    (request) => {
+      if (!isToJudge(request)) return says(text);
+      const { content } = request.messages.at(-1) ?? {};
+      return says(aVerdict(/response begins ====\n42\n/.test(String(content))));
+    };
+
+  it('has no grade of an answer that it has bought otherwise, and counts that verdict as a duplicate', async () => {
+    const source = await JudgedGroup.plan({ answer: answering('42') });
+    const target = await JudgedGroup.plan({ answer: answering('wrong') });
+    const { group } = source.loaded.header;
+    await copy(source.engine, target.engine, group);
+    // Both sides work on, at different times; the grade of the target's answer is still to be given.
+    target.engine.clock.advance(1_000);
+    const [delivery] = await target.engine.queue.receive('lab', 1);
+    if (delivery === undefined) throw new Error('expected a task');
+    await target.engine.work(delivery);
+    await source.work();
+
+    const counts = await copy(source.engine, target.engine, group);
+    const [ungraded] = await target.rows();
+    await target.work();
+    for (const [from, to] of [
+      [target, source],
+      [source, target],
+    ] as const)
+      await copy(from.engine, to.engine, group);
+
+    expect(counts).toMatchObject({ cells: 2, copied: 0, kept: 2, sourceLeft: 0, targetLeft: 1 });
+    expect(ungraded).toMatchObject({ output: 'wrong', outcome: 'ungraded', score: null });
+    expect([await source.scores(), await target.scores()]).toEqual([[1], [0]]);
+    for (const side of [source, target]) {
+      const [row] = await side.rows();
+      expect(row?.calls.map(({ step, discarded }) => [step, discarded])).toEqual([
+        ['answer', null],
+        ['judge-1', null],
+        ['answer', 'duplicate'],
+        ['judge-1', 'duplicate'],
+      ]);
+      expect(await side.mismatches()).toEqual([]);
+    }
+  });
+
+  it('has the grade of an answer that both sides have given alike', async () => {
+    const source = await JudgedGroup.plan({ answer: answering('42') });
+    const target = await JudgedGroup.plan({ answer: answering('42') });
+    const [delivery] = await target.engine.queue.receive('lab', 1);
+    if (delivery === undefined) throw new Error('expected a task');
+    await target.engine.work(delivery);
+    await source.work();
+
+    await copy(source.engine, target.engine, source.loaded.header.group);
+
+    expect(await target.scores()).toEqual([1]);
+    expect(await target.mismatches()).toEqual([]);
+  });
+
+  it('has no grade yet of an answer that one of its workers is asking for', async () => {
+    const source = await JudgedGroup.plan({ answer: answering('42') });
+    const target = await JudgedGroup.plan({ answer: answering('wrong') });
+    const { group, runs } = source.loaded.header;
+    const [run = ''] = runs;
+    await target.engine.ledger.claimCell({ run, id: 'q1', config: 'a' }, 0, 'worker-2');
+    await source.work();
+
+    const counts = await copy(source.engine, target.engine, group);
+
+    expect(counts).toMatchObject({ cells: 2, copied: 0, kept: 1, heldElsewhere: 1 });
+    expect(await target.engine.ledger.readCells(run, 'a@1', ['q1'])).toEqual(new Map());
+    expect(await collect(target.engine.ledger.listDiscardedCalls(run, 'a@1'))).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { JournalEntry } from '../domain/call.ts';
+import { asDuplicate, type JournalEntry } from '../domain/call.ts';
 import {
   type Attempt,
   type CellKey,
@@ -70,6 +70,19 @@ export async function copyCell(pair: CellPair, from: CellSource, to: Ledger): Pr
   const isWritten = await writeCell({ source, result, leased: lease }, to);
   const isDone = isWritten && result !== undefined;
   return { outcome: isWritten ? 'copied' : 'held', callCount, isDone };
+}
+
+/**
+ * Adds the verdicts of a grade cell to the target as duplicates: each side has paid for an answer of its own there, and has
+ * that one graded.
+ */
+export async function copyVerdictsAside(
+  { key }: CellRecord,
+  from: CellSource,
+  to: Ledger,
+): Promise<void> {
+  for (const entry of (await from.readJournal(key)).values())
+    await to.commitCall(key, asDuplicate(entry));
 }
 
 interface JournalDifference {

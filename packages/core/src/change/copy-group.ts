@@ -1,5 +1,6 @@
 import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Config } from '../domain/benchmark.ts';
+import type { CellRecord } from '../domain/cell.ts';
 import { isSameGrading } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
@@ -25,7 +26,7 @@ import {
 } from '../publish/gradings.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
-import { type CellCopy, type CellSource, copyCell } from './copy-cell.ts';
+import { type CellCopy, type CellSource, copyCell, copyVerdictsAside } from './copy-cell.ts';
 
 /** Cells copied concurrently: hides the latency of a remote store and fills a local store's batches. */
 const CELLS_AT_ONCE = 64;
@@ -333,6 +334,7 @@ async function copyPage(
   // The answers are copied already: of the cells that grade them, only those are left that an answer waits for.
   const page = questions.map((question) => ({ question }));
   const toGrade = await chooseToGrade(page, { run, config }, to.ledger);
+  const compareAnswers = await readAnswers(run, config, ids, { from, to });
   await mapBounded(ids, CELLS_AT_ONCE, async (id) => {
     const source = sources.get(id);
     const target = targets.get(id);
@@ -342,9 +344,42 @@ async function copyPage(
       if (target?.result === undefined && isLeft) counts.targetLeft += 1;
       return;
     }
-    const copy = await copyCell({ source, target }, from.ledger, to.ledger);
+    const answers = compareAnswers(id);
+    if (answers === 'other') await copyVerdictsAside(source, from.ledger, to.ledger);
+    const copy: CellCopy =
+      answers === 'same'
+        ? await copyCell({ source, target }, from.ledger, to.ledger)
+        : { outcome: 'kept', callCount: 0, isDone: target?.result !== undefined || !toGrade(id) };
     addToCounts({ ...copy, isDone: copy.isDone || !isNeeded }, counts);
   });
+}
+
+/** Whether both sides have the same answer to a question; `none` if one has none yet. */
+type ComparedAnswers = 'same' | 'other' | 'none';
+
+/** Compares the answers that the cells of a config grade: a grade belongs to its answer. A cell that answers grades none. */
+async function readAnswers(
+  run: string,
+  { grades }: Config,
+  ids: readonly string[],
+  { from, to }: Pick<CopyGroupOptions, 'from' | 'to'>,
+): Promise<(id: string) => ComparedAnswers> {
+  if (grades === undefined) return () => 'same';
+  const sides = await Promise.all(
+    [from, to].map(({ ledger }) => ledger.readCells(run, grades, ids)),
+  );
+  return (id) => {
+    const [source, target] = sides.map((cells) => answerOf(cells.get(id)));
+    if (source === undefined || target === undefined) return 'none';
+    return source === target ? 'same' : 'other';
+  };
+}
+
+/** The answer of a cell as a text to compare; undefined if it has none. */
+function answerOf(cell: CellRecord | undefined): string | undefined {
+  if (cell?.result === undefined || cell.result.outcome === 'failed') return undefined;
+  const { output, refusal, finishReason, hasReasoning } = cell.result;
+  return JSON.stringify([output, refusal, finishReason, hasReasoning]);
 }
 
 function addToCounts({ outcome, callCount, isDone }: CellCopy, counts: Counts): void {
