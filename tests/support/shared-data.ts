@@ -7,7 +7,9 @@ export const sharedDataDir: string = resolve(import.meta.dirname, '../../../shar
 /** Whether that data is there. */
 export const hasSharedData: boolean = existsSync(sharedDataDir);
 
-// Where the data belongs to the checks, its absence is a failure, not a reason to skip.
-if (process.env['THRICE_SHARED_DATA'] === 'required' && !hasSharedData) {
+/** Whether what a test needs from outside the repository must be there: its absence is a failure, not a reason to skip. */
+export const isRequired: boolean = process.env['THRICE_SHARED_DATA'] === 'required';
+
+if (isRequired && !hasSharedData) {
   throw new Error(`expected the benchmark data in ${sharedDataDir}, found none`);
 }

@@ -99,19 +99,21 @@ describe('the clustered standard error', () => {
 });
 
 describe('the clustered interval', () => {
-  it('lies in 0..1, contains the mean, and is no narrower than that of independent values', () => {
+  it('lies in 0..1, contains the mean, and mirrors that of the failures', () => {
     fc.assert(
       fc.property(binaryScores, (scores) => {
         const all: readonly number[] = scores.flat();
-        const hits = all.reduce((sum, value) => sum + value, 0);
-        const [lower = Number.NaN, upper = Number.NaN] =
-          clusteredInterval(clustersOf(scores)) ?? [];
-        const [low = Number.NaN, high = Number.NaN] = wilsonInterval(hits, all.length) ?? [];
+        const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
+        const failures = scores.map((values) => values.map((value) => 1 - value));
+        const [lower, upper] = boundsOf(scores);
+        const [mirroredLower, mirroredUpper] = boundsOf(failures);
 
         expect(lower).toBeGreaterThanOrEqual(0);
         expect(upper).toBeLessThanOrEqual(1);
-        expect(lower).toBeLessThanOrEqual(low + 1e-9);
-        expect(upper).toBeGreaterThanOrEqual(high - 1e-9);
+        expect(lower).toBeLessThanOrEqual(mean + 1e-12);
+        expect(upper).toBeGreaterThanOrEqual(mean - 1e-12);
+        expect(lower).toBeCloseTo(1 - mirroredUpper, 9);
+        expect(upper).toBeCloseTo(1 - mirroredLower, 9);
       }),
     );
   });
@@ -122,24 +124,27 @@ describe('the clustered interval', () => {
     expect(clusteredInterval(clusters)).toEqual(wilsonInterval(20, 20));
   });
 
-  it('covers the true score of 95 % of samples, where replicates repeat each other', () => {
-    // 60 questions that are right with probability 0.7 in all 4 replicates alike: 500 samples, a fixed generator.
-    let state = 20_261_122;
-    const random = () => {
-      state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-      return state / 2_147_483_648;
-    };
-    const isCovered = () => {
-      const sample = Array.from({ length: 60 }, () =>
-        random() < 0.7 ? [1, 1, 1, 1] : [0, 0, 0, 0],
-      );
-      const [lower = 1, upper = 0] = clusteredInterval(clustersOf(sample)) ?? [];
-      return lower <= 0.7 && upper >= 0.7;
-    };
+  it('nears the Wilson interval of many questions with one replicate, and narrows where scores vary less', () => {
+    const hits = Array.from({ length: 10_000 }, (_, index) => [index % 10 < 7 ? 1 : 0]);
+    const partly = Array.from({ length: 10_000 }, (_, index) => [index % 10 < 7 ? 0.8 : 0.5]);
+    const [low = 0, high = 0] = wilsonInterval(7_000, 10_000) ?? [];
 
-    const covered = Array.from({ length: 500 }, isCovered).filter(Boolean).length;
+    const [lower, upper] = boundsOf(hits);
+    const [partlyLower, partlyUpper] = boundsOf(partly);
 
-    expect(covered / 500).toBeGreaterThan(0.92);
-    expect(covered / 500).toBeLessThan(0.98);
+    expect(lower).toBeCloseTo(low, 4);
+    expect(upper).toBeCloseTo(high, 4);
+    // Their standard deviation is 0.3 times as large.
+    expect((partlyUpper - partlyLower) / (high - low)).toBeCloseTo(0.3, 3);
+  });
+
+  it('is wide for two questions that differ, and as for two trials where they do not', () => {
+    expect(boundsOf([[1], [0]])[1] - boundsOf([[1], [0]])[0]).toBeGreaterThan(0.95);
+    expect(boundsOf([[0.5], [0.5]])).toEqual(wilsonInterval(1, 2));
+    expect(clusteredInterval(clustersOf([[1, 1]]))).toBeUndefined();
   });
 });
+
+function boundsOf(scores: Scores): readonly [number, number] {
+  return clusteredInterval(clustersOf(scores)) ?? [Number.NaN, Number.NaN];
+}

@@ -138,8 +138,9 @@ describe('a summary', () => {
 
     // Sums 2, 1, 0, 0 of 2 each, mean 3/8: sqrt((1.25^2 + 0.25^2 + 0.75^2 + 0.75^2) * 4/3) / 8.
     expect(config?.stderr).toBeCloseTo(0.2393567769, 10);
-    expect(config?.ci95?.[0]).toBeCloseTo(0.0932, 4);
-    expect(config?.ci95?.[1]).toBeCloseTo(0.7778, 4);
+    // Wilson of 1.5517 trials: (1.96 / 3.182)^2 * (3/8 * 5/8) / 0.2393567769^2.
+    expect(config?.ci95?.[0]).toBeCloseTo(0.0459, 4);
+    expect(config?.ci95?.[1]).toBeCloseTo(0.8822, 4);
   });
 
   it('counts a question as the same cluster in each run, also after one that was not attempted', () => {

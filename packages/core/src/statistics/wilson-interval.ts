@@ -7,7 +7,7 @@ export const Z_95 = 1.959963984540054;
  * Stays accurate where the normal approximation fails: for small counts and ratios near 0 or 1.
  *
  * @param successCount - Sum of scores, 0..`trialCount`; may be fractional.
- * @param trialCount - Number of cells, integer >= 0.
+ * @param trialCount - Number of cells, >= 0; may be fractional.
  * @returns The bounds as ratios in 0..1, lower first; undefined for no trials.
  * @see Wilson (1927), doi:10.1080/01621459.1927.10502953
  */
