@@ -60,9 +60,11 @@ describe('a solver that compares the answers of its members', () => {
   });
 
   it('is told each unfit kind that its scorer may leave a question to', () => {
-    expect(problemsOf({ ...vote, scorer: 'mixed' })).toMatchObject([
-      { message: expect.stringContaining('received one of the kind "judge"') },
-      { message: expect.stringContaining('received one of the kind "json"') },
+    const messages = problemsOf({ ...vote, scorer: 'mixed' }).map(({ message }) => message);
+
+    expect(messages.map((message) => /the kind "(\w+)"$/.exec(message)?.[1])).toEqual([
+      'judge',
+      'json',
     ]);
   });
 
