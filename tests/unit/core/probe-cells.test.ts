@@ -2,10 +2,15 @@ import {
   benchmarkSpecSchema,
   dispatchTasks,
   enqueueGroup,
+  finalizeGroup,
   type GroupHeader,
+  type LoadedGroup,
+  listRecordedRequests,
   loadGroup,
   probeGroup,
   resolveBenchmark,
+  type ScorerSpec,
+  verifyGroup,
   withCurrentGrading,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
@@ -44,6 +49,34 @@ async function aProbedStage(
   return { stage, header };
 }
 
+/** A group of one question whose judges are to be probed; the tasks of the probes are not sent. */
+async function aGroupToProbe({
+  config = {},
+  quality = judgeScorer,
+  answers = answer,
+}: {
+  readonly config?: object;
+  readonly quality?: ScorerSpec;
+  readonly answers?: FakeAnswer;
+} = {}): Promise<{ readonly engine: FakeEngine; readonly group: LoadedGroup }> {
+  const lane = { base_url: 'http://127.0.0.1:1/v1', served_model: 'allow' };
+  const spec = benchmarkSpecSchema.parse({
+    questions: '/q.jsonl',
+    lanes: { lab: lane, court: lane },
+    scorers: { quality },
+    configs: [{ name: 'a', model: 'lab/m', scorer: 'quality', ...config }],
+  });
+  const engine = new FakeEngine({ benchmark: resolveBenchmark(spec, 'b.toml'), answer: answers });
+  const planned = await engine.plan(undefined, { draft: { spec } });
+  await engine.workAll();
+  const found = loadGroup({ header: planned, state: 'active', isPlanned: true });
+  const origin = { commandLine: ['judge'], toolVersion: '0.1.0' };
+  const header = await probeGroup(found, ['a@1'], origin, engine);
+  const group = loadGroup({ ...found, header });
+  const benchmark = await withCurrentGrading(header, group.benchmark, engine.blobs);
+  return { engine, group: { ...group, benchmark } };
+}
+
 const probe = { config: 'direct@1+probe' };
 
 function sentProbes({ queue }: Pick<FakeStage, 'queue'>): readonly string[] {
@@ -54,28 +87,42 @@ function sentProbes({ queue }: Pick<FakeStage, 'queue'>): readonly string[] {
 
 describe('the cells that probe a judge', () => {
   it('are sent by whoever resumes their group, if the command that probes dies before it sends them', async () => {
-    const spec = benchmarkSpecSchema.parse({
-      questions: '/q.jsonl',
-      lanes: Object.fromEntries(
-        ['lab', 'court'].map((lane) => [lane, { base_url: 'http://127.0.0.1:1/v1' }]),
-      ),
-      scorers: { quality: judgeScorer },
-      configs: [{ name: 'a', model: 'lab/m', scorer: 'quality' }],
-    });
-    const engine = new FakeEngine({ benchmark: resolveBenchmark(spec, 'b.toml'), answer });
-    const planned = await engine.plan(undefined, { draft: { spec } });
-    await engine.workAll();
-    const group = loadGroup({ header: planned, state: 'active', isPlanned: true });
-
-    const origin = { commandLine: ['judge'], toolVersion: '0.1.0' };
-    const header = await probeGroup(group, ['a@1'], origin, engine);
-
+    const { engine, group } = await aGroupToProbe();
+    const { header } = group;
     expect((await engine.ledger.readGroup(header.group))?.isPlanned).toBe(false);
-    const { benchmark } = loadGroup({ ...group, header });
-    const current = await withCurrentGrading(header, benchmark, engine.blobs);
-    await enqueueGroup(header, current, { ...engine, queue: engine.queue });
+
+    await enqueueGroup(header, group.benchmark, engine);
+
     expect(sentProbes(engine)).toEqual(['a@1+probe q1']);
     expect((await engine.ledger.readGroup(header.group))?.isPlanned).toBe(true);
+  });
+
+  it('are about the answer alone, for who probes and for who verifies and replays', async () => {
+    const config = { confidence: true };
+    const quality = { ...judgeScorer, form: 'toolorchestra' };
+    // Padded, the answer alone is just short enough for a judge of this form; with its confidence it is not.
+    const long = Array.from({ length: 300 }, () => 'word').join(' ');
+    const stated: FakeAnswer = (request, ...rest) => {
+      if (!isToJudge(request)) return says(`{"answer": "${long}", "confidence": 0.9}`);
+      const asked = answer(request, ...rest);
+      const isComparison = 'output' in asked && asked.output.text === 'better: first';
+      return isComparison ? asked : says('<correct>True</correct>');
+    };
+    const { engine, group } = await aGroupToProbe({ config, quality, answers: stated });
+    const { header, benchmark } = group;
+    const working = new FakeEngine({ benchmark, stores: engine, answer: stated });
+    await enqueueGroup(header, benchmark, working);
+    await working.workAll();
+
+    await finalizeGroup(group, engine);
+    expect((await verifyGroup(header, benchmark, engine)).mismatches).toEqual([]);
+
+    const steps: string[] = [];
+    for await (const { step } of listRecordedRequests(group, header.runs, engine))
+      steps.push(`${step.config} ${step.step}`);
+    const requests = [...engine.models.requests, ...working.models.requests];
+    expect(steps).toEqual(requests.map(({ cell, step }) => `${cell?.config} ${step}`));
+    expect(steps).toContain('a@1+probe padded:judge-1');
   });
 
   it('wait in a stage for the breaker of their judge, and are sent again once it has closed', async () => {

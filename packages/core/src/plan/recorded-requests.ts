@@ -1,10 +1,12 @@
 import { nextGradeMove } from '../cells/grade-moves.ts';
+import { nextProbeMove } from '../cells/probe-moves.ts';
 import { readGraded } from '../cells/read-graded.ts';
 import { readStoredQuestions } from '../cells/read-question.ts';
 import { type NextMove, replayCalls } from '../cells/replay-calls.ts';
 import { solverInputOf } from '../cells/solver-input.ts';
-import type { Config, Lane } from '../domain/benchmark.ts';
+import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { type CellStep, inRecordedOrder, type JournalEntry } from '../domain/call.ts';
+import type { CellKey } from '../domain/cell.ts';
 import type { Question } from '../domain/question.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -49,11 +51,11 @@ export async function* listRecordedRequests(
   stores: RecordedRequestStores,
 ): AsyncIterable<RecordedRequest> {
   for (const config of [...plannedConfigs(header, benchmark), ...benchmark.gradeConfigs]) {
-    const lanes = benchmark.lanes;
     for (const run of runs) {
       const selector = createSelector(config.select);
       for await (const { question } of readStoredQuestions(header, stores.blobs)) {
-        if (selector.includes(question)) yield* readCell({ run, config, question, lanes }, stores);
+        if (selector.includes(question))
+          yield* readCell({ run, config, question, benchmark }, stores);
       }
     }
   }
@@ -64,22 +66,22 @@ async function* readCell(
     run,
     config,
     question,
-    lanes,
+    benchmark,
   }: {
     readonly run: string;
     readonly config: Config;
     readonly question: Question;
-    readonly lanes: ReadonlyMap<string, Lane>;
+    readonly benchmark: Pick<Benchmark, 'lanes' | 'configs'>;
   },
   stores: RecordedRequestStores,
 ): AsyncIterable<RecordedRequest> {
   const key = { run, id: question.id, config: config.name };
   const recorded = inRecordedOrder(await stores.ledger.readJournal(key));
   if (recorded.size === 0) return;
-  const nextMove = await openMoves({ run, config, question }, stores);
+  const nextMove = await openMoves(key, { config, question, benchmark }, stores);
   for await (const replayed of replayCalls(nextMove, recorded, stores.createDigest)) {
     const { step, request, entry, isOwn } = replayed;
-    const lane = lanes.get(request.lane);
+    const lane = benchmark.lanes.get(request.lane);
     if (lane === undefined || !isOwn) continue;
     yield { step: { ...key, step }, request: { ...request, lane, cell: key, step }, entry };
   }
@@ -87,17 +89,24 @@ async function* readCell(
 
 /** What asks the calls of a cell one after the other. */
 async function openMoves(
+  key: CellKey,
   {
-    run,
     config,
     question,
-  }: { readonly run: string; readonly config: Config; readonly question: Question },
+    benchmark,
+  }: {
+    readonly config: Config;
+    readonly question: Question;
+    readonly benchmark: Pick<Benchmark, 'configs'>;
+  },
   { ledger, solvers = solverRegistry, ...grader }: RecordedRequestStores,
 ): Promise<NextMove> {
   if (config.grades !== undefined) {
-    const graded = await readGraded({ run, id: question.id }, config, ledger);
+    const graded = await readGraded(key, config, ledger);
     if (graded === undefined) return async () => undefined;
-    return nextGradeMove(config, { question, graded }, grader);
+    return config.probes === undefined
+      ? nextGradeMove(config, { question, graded }, grader)
+      : await nextProbeMove(config, { key, question, graded }, { ...grader, ledger, benchmark });
   }
   const solver = solvers.get(config.solver);
   if (solver === undefined) throw unknownSolver(config);

@@ -289,7 +289,7 @@ export class RowCheck {
     const probing = config.judgedBy?.find(({ probes }) => probes === config.gradedBy?.name);
     if (row.probes === undefined || probing === undefined || ledger === undefined) return;
     const key = { run: row.run, id: row.id, config: probing.name };
-    const probed = { key, question, graded: row };
+    const probed = { key, question, graded: answerAlone(config, row) };
     const stores = { ...this.#stores, ledger, benchmark: this.#benchmark };
     const next = await nextProbeMove(probing, probed, stores);
     const move = await next(inRecordedOrder(await ledger.readJournal(key)));
