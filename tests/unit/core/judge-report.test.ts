@@ -84,6 +84,7 @@ describe('the report of judges', () => {
     const alone = reportJudges([anItem('q1', [1]), anItem('q2', [0])]);
 
     expect(alone.overall).toMatchObject({ itemCount: 2, flipRate: null, kappa: null });
+    expect(alone.judges.map(({ agreement }) => agreement)).toEqual([null]);
     expect(reportJudges([])).toEqual({
       overall: { itemCount: 0, verdictCount: 0, tiedCount: 0, flipRate: null, kappa: null },
       configs: [],

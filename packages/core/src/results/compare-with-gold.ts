@@ -1,6 +1,6 @@
 import type { GoldRow } from '../domain/gold.ts';
 import { type Agreement, cohenKappa } from '../statistics/cohen-kappa.ts';
-import { type Figure, figureOf, majorityOf, shareOf } from './judge-report.ts';
+import { type Figure, figureOf, panelOf, shareOf } from './judge-report.ts';
 import type { JudgedItem } from './judge-verdicts.ts';
 
 /** How far verdicts agree with what people have found. */
@@ -47,7 +47,7 @@ export function compareWithGold(
   });
   const figures = (seed: string, verdictsOf: (item: JudgedItem) => JudgedItem['verdicts']) => {
     const compared = matched.flatMap(({ item, correct }): Compared[] => {
-      const said = majorityOf({ ...item, verdicts: verdictsOf(item) });
+      const said = panelOf({ ...item, verdicts: verdictsOf(item) });
       return said === undefined ? [] : [{ id: item.id, correct, said }];
     });
     return figuresOf(compared, seed);

@@ -1,3 +1,4 @@
+import { majorityOf } from '../scorers/judge/judge-form.ts';
 import { bootstrapInterval } from '../statistics/bootstrap-interval.ts';
 import { fleissKappa, type Ratings } from '../statistics/fleiss-kappa.ts';
 import { flipRate } from '../statistics/flip-rate.ts';
@@ -31,7 +32,10 @@ export interface JudgeFigures {
   /** As in `openai/gpt-9`. */
   readonly judge: string;
   readonly verdictCount: number;
-  /** Share of its verdicts that say what most do, its own included. Null where every item is tied. */
+  /**
+   * Share of its verdicts that say what most do, its own included, over the items with more than one. Null where every such
+   * item is tied, or there is none.
+   */
   readonly agreement: Figure | null;
   /** What the configs score by its verdicts alone, and their ranks by that, in the order of the report. */
   readonly configs: readonly {
@@ -73,7 +77,7 @@ function figuresOf(items: readonly JudgedItem[], seed: string): PanelFigures {
   return {
     itemCount: rated.length,
     verdictCount: rated.reduce((sum, { verdicts }) => sum + verdicts.length, 0),
-    tiedCount: rated.filter((item) => majorityOf(item) === undefined).length,
+    tiedCount: rated.filter((item) => panelOf(item) === undefined).length,
     flipRate: figureOf(rated, ratingsOf, flipRate, `flip rate, ${seed}`),
     kappa: figureOf(rated, ratingsOf, fleissKappa, `kappa, ${seed}`),
   };
@@ -86,7 +90,9 @@ function judgeFiguresOf(
 ): JudgeFigures {
   const own = items.flatMap((item) => {
     const verdicts = item.verdicts.filter((verdict) => verdict.judge === judge);
-    return verdicts.length === 0 ? [] : [{ ...item, verdicts, panel: majorityOf(item) }];
+    // Alone, a verdict is that of its panel.
+    const panel = item.verdicts.length < 2 ? undefined : panelOf(item);
+    return verdicts.length === 0 ? [] : [{ ...item, verdicts, panel }];
   });
   const decided = own.filter(({ panel }) => panel !== undefined);
   const scores = new Map(
@@ -157,9 +163,8 @@ function ratingsOf({ verdicts }: JudgedItem): Ratings {
 }
 
 /** What most verdicts on an item say; undefined for a tie. */
-export function majorityOf(item: JudgedItem): boolean | undefined {
-  const [yes = 0, no = 0] = ratingsOf(item);
-  return yes === no ? undefined : yes > no;
+export function panelOf({ verdicts }: JudgedItem): boolean | undefined {
+  return majorityOf(verdicts.map(isYes));
 }
 
 /** Whether a verdict is a yes. */

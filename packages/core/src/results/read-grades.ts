@@ -9,13 +9,11 @@ import {
   ungraded,
 } from '../domain/grade.ts';
 import type { Question } from '../domain/question.ts';
+import { limits } from '../limits.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { answerAlone } from '../scorers/confidence/answer-alone.ts';
 import { type Grader, gradeAnswer, isLeftToJudges } from '../scorers/grade-answer.ts';
-
-/** Journals read at the same time. */
-const JOURNALS_AT_ONCE = 16;
 
 /** The grade that judges have given an answer, and what they and earlier ones were paid for. */
 export interface JudgedGrade {
@@ -65,7 +63,7 @@ export async function readGrades(
   for (const judges of config.judgedBy ?? []) {
     const isCurrent = judges.name === config.gradedBy?.name;
     const gradeCells = await stores.ledger.readCells(run, judges.name, ids);
-    await mapBounded(questions, JOURNALS_AT_ONCE, async (question) => {
+    await mapBounded(questions, limits.journalsAtOnce, async (question) => {
       const [answered, graded] = [cells.get(question.id)?.result, gradeCells.get(question.id)];
       if (answered === undefined || graded === undefined) return;
       const earlier = read.get(question.id) ?? { grade: undefined, error: null, calls: [] };

@@ -2,14 +2,12 @@ import { readStoredQuestions } from '../cells/read-question.ts';
 import type { Benchmark } from '../domain/benchmark.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { ScorerRegistry } from '../domain/scorer.ts';
+import { limits } from '../limits.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { createSelector } from '../spec/questions/select-questions.ts';
 import { type JudgedItem, readJudgedItems } from './judge-verdicts.ts';
-
-/** Journals read at the same time. */
-const JOURNALS_AT_ONCE = 16;
 
 /** Where verdicts are read from. */
 export interface VerdictStores {
@@ -38,7 +36,7 @@ export async function readJudgedGroup(
       for await (const { question } of readStoredQuestions(header, blobs))
         if (selector.includes(question)) ids.push(question.id);
       items.push(
-        ...(await mapBounded(ids, JOURNALS_AT_ONCE, async (id) => {
+        ...(await mapBounded(ids, limits.journalsAtOnce, async (id) => {
           const journal = await ledger.readJournal({ run, id, config: gradedBy.name });
           return readJudgedItems({ run, id }, gradedBy, journal, scorers);
         })),

@@ -24,9 +24,6 @@ import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
 import { createSelector, selectorStateSchema } from '../spec/questions/select-questions.ts';
 import { type JudgedGrade, joinGrade, readGrades, withoutRejected } from './read-grades.ts';
 
-/** Journals read at the same time. */
-const JOURNALS_AT_ONCE = 16;
-
 /** What rows are read from. An answer that another grading graded is graded again on the way. */
 export interface RowStores extends Grader {
   readonly ledger: Ledger;
@@ -306,7 +303,7 @@ async function readPaid(
   ledger: Ledger,
 ): Promise<ReadonlyMap<string, readonly Call[]>> {
   return new Map(
-    await mapBounded(cells, JOURNALS_AT_ONCE, async ({ key }) => {
+    await mapBounded(cells, limits.journalsAtOnce, async ({ key }) => {
       const calls = callsOf(inRecordedOrder(await ledger.readJournal(key)));
       return [key.id, calls] as const;
     }),

@@ -7,7 +7,7 @@ import type { ScorerSpec } from '../domain/scorer.ts';
 import { resolveUse } from './resolve-roles.ts';
 
 /** The solver of grade cells: their scorer decides what is asked. */
-export const JUDGE_SOLVER = 'judge';
+const JUDGE_SOLVER = 'judge';
 
 /** The scorer of a config in one of the gradings of its group. */
 export interface ScorerInGrading {

@@ -59,7 +59,7 @@ function textOf(field: string, { question, answer, fields }: JudgePrompt): strin
   const { target, rubric } = question;
   switch (field) {
     case 'asked':
-      return renderQuestion(question);
+      return renderAsked(question);
     case 'answer':
       return answer;
     case 'target':
@@ -73,7 +73,7 @@ function textOf(field: string, { question, answer, fields }: JudgePrompt): strin
 }
 
 /** The text of a question, with its choices, as a judge is shown it. */
-export function renderQuestion(question: Question): string {
+export function renderAsked(question: Question): string {
   const asked = question.messages === null ? '{{question}}' : '{{messages}}';
   const template = question.choices === null ? asked : `${asked}\n\n{{choices}}`;
   return renderTemplate(template, withoutImages(question));

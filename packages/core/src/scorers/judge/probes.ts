@@ -1,7 +1,7 @@
 import type { Message } from '../../domain/message.ts';
 import type { Question } from '../../domain/question.ts';
 import { stripReasoning } from '../strip-reasoning.ts';
-import { renderJudgeMessages, renderQuestion, UNTRUSTED } from './judge-prompt.ts';
+import { renderAsked, renderJudgeMessages, UNTRUSTED } from './judge-prompt.ts';
 import { readFields } from './read-fields.ts';
 
 /** Probes that put another text in the place of an answer. None of them changes what the answer says, or there is none left. */
@@ -40,7 +40,7 @@ export function probeAnswer(
     case 'empty':
       return '';
     case 'question-echoed':
-      return renderQuestion(question);
+      return renderAsked(question);
     case 'padded':
       return addTo(answer, PADDING);
     case 'yes-demanded':
