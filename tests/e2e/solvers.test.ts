@@ -3,7 +3,14 @@ import type { CellRow, Summary } from '@thrice/core';
 import type { Simulator } from '@thrice/simulator';
 import { describe, expect, it } from 'vitest';
 import { additions, toJsonl } from '../support/additions.ts';
+import {
+  billedPrice,
+  billedUsd,
+  paidTwice,
+  startBillingVendor,
+} from '../support/billing-vendor.ts';
 import { readCellRows } from '../support/cell-rows.ts';
+import { aVerdict } from '../support/judged-benchmark.ts';
 import { startServer } from '../support/model-servers.ts';
 import { callThrice, groupOf } from '../support/run-thrice.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -104,5 +111,57 @@ describe('configs of several models', () => {
     const before = requestCount(sound);
     expect(await thrice('resume', group)).toMatchObject({ exitCode: 0 });
     expect(requestCount(sound)).toBe(before);
+  });
+
+  it('cost what their vendors bill: the judge of a cascade as a part of its answers, that of its scorer as overhead', async () => {
+    const isEven = (call: string) => Number(/\/q(\d+)\//.exec(call)?.[1]) % 2 === 0;
+    await using members = await startBillingVendor(() => '42');
+    await using referee = await startBillingVendor((call) => (isEven(call) ? 'YES' : 'NO'));
+    await using strong = await startBillingVendor(() => '42');
+    await using court = await startBillingVendor(() => aVerdict(true));
+    const lanes = { members, referee, strong, court };
+    await using folder = await temporaryFolder({
+      'cascade.toml': `questions = "questions.jsonl"
+${Object.entries(lanes)
+  .map(([lane, { url }]) => `[lanes.${lane}]\nbase_url = "${url}"\n`)
+  .join('')}
+[scorers.quality]
+kind = "judge"
+model = "court/j"
+[[configs]]
+name = "a"
+solver = "cascade"
+members = [{ model = "members/m" }, { model = "members/n" }]
+agreement = "judge"
+judge = { model = "referee/j" }
+escalate = { model = "strong/m" }
+scorer = "quality"
+${['members/m', 'members/n', 'referee/j', 'strong/m', 'court/j'].map(billedPrice).join('')}`,
+      'questions.jsonl': toJsonl(additions(count)),
+    });
+    const thrice = (...argv: string[]) => callThrice(argv, { cwd: folder.path });
+
+    const ran = await thrice('run', 'cascade.toml');
+
+    expect(ran.exitCode).toBe(0);
+    const bills = Object.values(lanes).map((vendor) => Math.round(billedUsd(vendor) * 100));
+    expect(bills).toEqual([2 * count, count, Math.floor(count / 2), count]);
+    expect(Object.values(lanes).flatMap(paidTwice)).toEqual([]);
+    const rows = await readCellRows(folder.resolve('.thrice'), groupOf(ran), 'a');
+    const centsOf = (key: 'costUsd' | 'overheadUsd' | 'wasteUsd') =>
+      Math.round(rows.reduce((sum, row) => sum + (row[key] ?? Number.NaN), 0) * 100);
+    const [asMembers = 0, asReferee = 0, asStrong = 0, asCourt = 0] = bills;
+    expect(centsOf('costUsd')).toBe(asMembers + asReferee + asStrong);
+    expect([centsOf('overheadUsd'), centsOf('wasteUsd')]).toEqual([asCourt, 0]);
+    const status = await thrice('status', groupOf(ran), '--json');
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      configs: [
+        {
+          costUsd: expect.closeTo(bills.reduce((sum, bill) => sum + bill, 0) / 100, 9) as number,
+          overheadUsd: expect.closeTo(asCourt / 100, 9) as number,
+        },
+      ],
+    });
+    expect(await thrice('verify', groupOf(ran))).toMatchObject({ exitCode: 0 });
   });
 });
