@@ -1,4 +1,4 @@
-import { renderSummary, SummaryBuilder } from '@thrice/core';
+import { type Call, renderSummary, type Summary, SummaryBuilder } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { column, summaryColumns } from '../../../packages/core/src/results/summary-columns.ts';
 import { aCall, aCellRow, aGroupHeader } from '../../support/builders.ts';
@@ -43,6 +43,50 @@ describe('the columns of the summary table', () => {
     builder.add(aCellRow({ outcome: 'not-attempted', calls: [aCall({ costUsd: 2 })] }));
 
     expect(renderSummary(builder.build(), 'text', { columns: cost })).toContain('direct  $2.0000');
+  });
+
+  const priced = aCall({ costUsd: 1 });
+  const verdict = aCall({ step: 'judge-1', purpose: 'grading', costUsd: 0.5 });
+  const summaryOf = (...calls: readonly Call[]) => {
+    const builder = new SummaryBuilder(aGroupHeader({ group: 'demo' }), 0);
+    builder.add(aCellRow({ calls: [...calls] }));
+    return builder.build();
+  };
+  const show = (summary: Summary, title: string, form: 'text' | 'csv') => {
+    const columns = summaryColumns.filter((each) => ['config', title].includes(each.title));
+    return renderSummary(summary, form, { columns })
+      .split('\n')
+      .slice(form === 'csv' ? 1 : 3)[0];
+  };
+
+  it('show what is known of an overhead or waste that is not, in CSV nothing', () => {
+    const unpriced = { ...verdict, costUsd: null };
+    const discarded = {
+      ...verdict,
+      discarded: 'unreadable-verdict' as const,
+    };
+    const partly = summaryOf(priced, verdict, unpriced);
+
+    expect(show(partly, 'overhead', 'text')).toBe('direct  >= $0.5000');
+    expect(show(partly, 'overhead', 'csv')).toBe('direct,');
+    expect(show(partly, 'unpriced', 'csv')).toBe('direct,1');
+    expect(
+      show(summaryOf(priced, discarded, { ...discarded, costUsd: null }), 'waste', 'text'),
+    ).toBe('direct  >= $0.5000');
+    expect(show(summaryOf({ ...priced, costUsd: null }, unpriced), 'overhead', 'text')).toBe(
+      'direct  >= $0.0000',
+    );
+    expect(show(summaryOf(priced), 'overhead', 'text')).toBe('direct');
+  });
+
+  it('count the calls of a cell without those that judge or probe', () => {
+    const member = aCall({ step: 'member-1' });
+    const probing = aCall({ step: 'empty-judge-1', purpose: 'probing' });
+
+    expect(show(summaryOf(priced, verdict, probing), 'calls/cell', 'text')).toBe('direct');
+    expect(show(summaryOf(priced, member, verdict), 'calls/cell', 'text')).toBe(
+      'direct        2.00',
+    );
   });
 
   it('have titles of their own', () => {

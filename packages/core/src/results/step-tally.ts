@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isAnswer } from '../domain/call.ts';
+import { type Call, isAnswer, purposeSchema } from '../domain/call.ts';
 import type { CellRow } from '../domain/cell.ts';
 import { KnownSum, type KnownSumState, knownSumSchema, totalKnown } from '../domain/known-sum.ts';
 import type { StepSummary } from './summary.ts';
@@ -10,6 +10,7 @@ export const stepTallySchema = z.strictObject({
   steps: z.array(
     z.strictObject({
       step: z.string(),
+      purpose: purposeSchema.default('answering'),
       calls: z.int(),
       cells: z.int(),
       cost: knownSumSchema,
@@ -21,6 +22,7 @@ export const stepTallySchema = z.strictObject({
 export type StepTallyState = z.infer<typeof stepTallySchema>;
 
 interface StepCounts {
+  readonly purpose: Call['purpose'];
   calls: number;
   /** Answered cells with a call that answers the step. */
   cells: number;
@@ -37,9 +39,9 @@ export class StepTally {
   constructor(from: StepTallyState = { answered: 0, steps: [] }) {
     this.#answered = from.answered;
     this.#steps = new Map(
-      from.steps.map(({ step, calls, cells, cost, waste }) => [
+      from.steps.map(({ step, purpose, calls, cells, cost, waste }) => [
         step,
-        { calls, cells, cost: new KnownSum(cost), waste: new KnownSum(waste) },
+        { purpose, calls, cells, cost: new KnownSum(cost), waste: new KnownSum(waste) },
       ]),
     );
   }
@@ -48,7 +50,7 @@ export class StepTally {
     const isAnswered = outcome !== 'failed' && outcome !== 'not-attempted';
     if (isAnswered) this.#answered += 1;
     for (const call of calls) {
-      const counts = this.#countsOf(call.step);
+      const counts = this.#countsOf(call);
       counts.calls += 1;
       if (!isAnswer(call)) counts.waste.add(call.costUsd);
       else {
@@ -59,8 +61,9 @@ export class StepTally {
   }
 
   state(): StepTallyState {
-    const steps = [...this.#steps].map(([step, { calls, cells, cost, waste }]) => ({
+    const steps = [...this.#steps].map(([step, { purpose, calls, cells, cost, waste }]) => ({
       step,
+      purpose,
       calls,
       cells,
       cost: cost.state(),
@@ -69,10 +72,11 @@ export class StepTally {
     return { answered: this.#answered, steps };
   }
 
-  #countsOf(step: string): StepCounts {
+  /** All calls of a step have the same purpose. */
+  #countsOf({ step, purpose }: Pick<Call, 'step' | 'purpose'>): StepCounts {
     const known = this.#steps.get(step);
     if (known !== undefined) return known;
-    const counts = { calls: 0, cells: 0, cost: new KnownSum(), waste: new KnownSum() };
+    const counts = { purpose, calls: 0, cells: 0, cost: new KnownSum(), waste: new KnownSum() };
     this.#steps.set(step, counts);
     return counts;
   }
@@ -93,8 +97,10 @@ export function summarizeSteps(tallies: readonly StepTally[]): {
   const steps = names.map((step): StepSummary => {
     const own = byStep.get(step) ?? [];
     const cells = own.reduce((sum, each) => sum + each.cells, 0);
+    const purpose = own[0]?.purpose ?? 'answering';
     return {
       step,
+      ...(purpose !== 'answering' && { purpose }),
       calls: own.reduce((sum, each) => sum + each.calls, 0),
       cells,
       share: answered === 0 ? null : cells / answered,

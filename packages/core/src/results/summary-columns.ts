@@ -123,8 +123,8 @@ export const summaryColumns: readonly SummaryColumn[] = [
     isHiddenWhenEmpty: true,
     isRare: true,
     legend: 'overhead: the cost of calls that judge or probe, which cost does not include',
-    value: totalOfKnown(({ overheadUsd }) => overheadUsd),
-    format: formatDollars,
+    value: atLeast('overheadUsd', 'wasteUsd'),
+    format: formatAtLeast,
   }),
   column({
     title: 'waste',
@@ -132,15 +132,16 @@ export const summaryColumns: readonly SummaryColumn[] = [
     isHiddenWhenEmpty: true,
     legend:
       'waste: the cost of discarded calls (failed and repeated ones, duplicates), which cost does not include',
-    value: totalOfKnown(({ wasteUsd }) => wasteUsd),
-    format: formatDollars,
+    value: atLeast('wasteUsd', 'overheadUsd'),
+    format: formatAtLeast,
   }),
   column({
     title: 'unpriced',
     names: ['unpricedCalls'],
     isHiddenWhenEmpty: true,
     isRare: true,
-    legend: 'unpriced: calls whose cost is unknown, and with it that of their config',
+    legend:
+      'unpriced: calls whose cost is unknown, and with it the cost or overhead of their config',
     value: unpricedCalls,
     format: (count) => (count === null ? NO_FIGURE : String(count)),
   }),
@@ -149,7 +150,7 @@ export const summaryColumns: readonly SummaryColumn[] = [
     names: ['callsPerCell'],
     isHiddenWhenEmpty: true,
     isRare: true,
-    legend: 'calls/cell: calls per answered cell, where a config makes several',
+    legend: 'calls/cell: calls that answer per answered cell, where a config makes several',
     value: callsPerCell,
     format: formatMean,
   }),
@@ -236,8 +237,9 @@ function scoreDeviation(config: ConfigSummary): number | null {
 
 /** Null where a call is a cell, as with the direct solver. */
 function callsPerCell({ steps, answered }: ConfigSummary): number | null {
-  if (answered === 0 || steps.every(({ step }) => step === 'answer')) return null;
-  return steps.reduce((sum, { cells }) => sum + cells, 0) / answered;
+  const answering = steps.filter(({ purpose }) => purpose === undefined);
+  if (answered === 0 || answering.every(({ step }) => step === 'answer')) return null;
+  return answering.reduce((sum, { cells }) => sum + cells, 0) / answered;
 }
 
 function medianLatency({ mean }: ConfigSummary): number | null {
@@ -246,13 +248,37 @@ function medianLatency({ mean }: ConfigSummary): number | null {
 }
 
 /**
- * Null for a config without any known cost, whose cost says so already. Calls that leave the cost of the answers known do
- * not count: what is unknown is then waste, such as answers that were cut off.
+ * Null for a config without any known cost, whose cost says so already. Calls that leave the cost of the answers and of
+ * their grades known do not count: what is unknown is then waste, such as answers that were cut off.
  */
 function unpricedCalls({ replicates }: ConfigSummary): number | null {
   if (replicates.every(({ knownSpendUsd }) => knownSpendUsd === 0)) return null;
-  const unpriced = replicates.filter(({ costUsd }) => costUsd === null);
+  const unpriced = replicates.filter(
+    ({ costUsd, overheadUsd }) => costUsd === null || overheadUsd === null,
+  );
   return unpriced.reduce((sum, each) => sum + each.unpricedCalls, 0);
+}
+
+/** A sum of costs, USD, null if it is unknown; and what is known of it, null of a group that was imported. */
+type CostAtLeast = readonly [usd: number | null, knownUsd: number | null];
+
+/** Of the costs that a config's spend has beside the cost of its answers, the one that is shown and the other. */
+function atLeast(shown: 'overheadUsd' | 'wasteUsd', other: 'overheadUsd' | 'wasteUsd') {
+  const total = totalOfKnown((replicate) => replicate[shown]);
+  const known = (replicate: ReplicateSummary): number => {
+    const { costUsd, knownSpendUsd } = replicate;
+    const rest = sumKnown([costUsd, replicate[other]]);
+    return replicate[shown] ?? (rest === null ? 0 : Math.max(0, knownSpendUsd - rest));
+  };
+  return (config: ConfigSummary): CostAtLeast => {
+    const { replicates, steps } = config;
+    const knownUsd = replicates.reduce((sum, replicate) => sum + known(replicate), 0);
+    return [total(config), steps.length === 0 ? null : knownUsd];
+  };
+}
+
+function formatAtLeast([usd, knownUsd]: CostAtLeast): string {
+  return usd === null && knownUsd !== null ? `>= ${formatDollars(knownUsd)}` : formatDollars(usd);
 }
 
 function totalOfKnown(amount: (replicate: ReplicateSummary) => number | null) {

@@ -165,6 +165,8 @@ export type ServedModelSummary = z.infer<typeof servedModelSchema>;
 /** The calls of a config that were made for one step, over all replicates. */
 const stepSummarySchema = z.strictObject({
   step: z.string(),
+  /** What its calls are for; absent where they answer. */
+  purpose: z.enum(['grading', 'probing']).optional(),
   /** All calls, discarded ones included. */
   calls: count,
   /** Answered cells in which a call answers the step. */

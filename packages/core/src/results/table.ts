@@ -76,7 +76,7 @@ function renderAligned(lines: readonly (readonly string[])[], form: 'text' | 'md
 }
 
 function looksNumeric(cell: string): boolean {
-  return /^[-–\d$.,%±/() ]*(?:\d[kM])?$/.test(cell);
+  return /^(?:>= )?[-–\d$.,%±/() ]*(?:\d[kM])?$/.test(cell);
 }
 
 /** A line end in a cell would end its row. */
