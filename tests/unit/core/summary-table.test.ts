@@ -174,3 +174,29 @@ describe('the summary table', () => {
     );
   });
 });
+
+describe('the table of probes', () => {
+  const probes = { empty: 0, 'question-echoed': 0, padded: 1, 'yes-demanded': 0 };
+
+  it('has what each probe changed, with its n and interval, and what was not probed', () => {
+    const builder = new SummaryBuilder(aGroupHeader({ group: 'demo' }), 0);
+    builder.add(aCellRow({ id: 'q1', score: 1, probes }));
+    builder.add(aCellRow({ id: 'q2', score: 0, probes }));
+
+    const text = renderSummary(builder.build(), 'text');
+
+    expect(text).toContain(
+      [
+        'config  probe            n          changed  better  worse  p  before  after',
+        'direct  empty            2  50.0 (9.5–90.5)       0      1  –    50.0    0.0',
+        'direct  question-echoed  2  50.0 (9.5–90.5)       0      1  –    50.0    0.0',
+        'direct  padded           2  50.0 (9.5–90.5)       1      0  1    50.0  100.0',
+        'direct  yes-demanded     2  50.0 (9.5–90.5)       0      1  1    50.0    0.0\n',
+      ].join('\n'),
+    );
+    expect(text).toContain(
+      'direct: not probed: "swapped", which takes the answers of a second config',
+    );
+    expect(renderSummary(wholeSummary(), 'text')).not.toContain('probe');
+  });
+});

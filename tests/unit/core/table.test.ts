@@ -3,6 +3,27 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 describe('a table as text', () => {
+  it('repeats the columns that tell its rows apart where it is folded', () => {
+    const header = ['config', 'topic', 'score', 'correct'];
+    const rows = [
+      ['a', 'sums', '0.50', '2'],
+      ['a', 'words', '0.25', '1'],
+    ];
+
+    expect(renderTable(header, rows, 'text', 22)).toBe(
+      [
+        'config  topic  score',
+        'a       sums    0.50',
+        'a       words   0.25',
+        '',
+        'config  topic  correct',
+        'a       sums         2',
+        'a       words        1\n',
+      ].join('\n'),
+    );
+    expect(renderTable(header, rows.slice(1), 'text', 22)).toContain('\n\nconfig  correct\n');
+  });
+
   it('sets columns of numbers flush right and all others flush left', () => {
     const rows = [
       ['small', '7.5', '–'],

@@ -6,6 +6,7 @@ import {
   metricNamesOf,
   renderMetrics,
 } from './metric-table.ts';
+import { probeNotes, renderProbes } from './probe-table.ts';
 import type { ConfigSummary, Summary } from './summary.ts';
 import { type SummaryColumn, summaryColumns } from './summary-columns.ts';
 import {
@@ -23,7 +24,7 @@ import { renderTable, type TableForm, wrapLine } from './table.ts';
  *
  * Below the coverage floor, the headline, its interval and every named average are withheld; the
  * bounds show what the score can be. The text form omits columns without figures to fit a terminal;
- * the other forms have every column. Below the table, CSV apart, there is one of the metrics, if there are any, and a line
+ * the other forms have every column. Below the table, CSV apart, there is one of the metrics and one of the probes, if there are any, and a line
  * for each column that needs it says what it counts.
  *
  * CSV is data: plain numbers with the names of `summary.json`, nothing for what is unknown or withheld.
@@ -50,6 +51,7 @@ export function renderSummary(
     wrapLine(`${isNamed ? '' : `${summary.group}: `}${describeSize(summary)}`, width),
     renderColumns(summary.configs, shown, { form, width }),
     renderMetrics(summary.configs, form, width),
+    renderProbes(summary.configs, form, width),
     ...notes(summary, legend, width),
   ]
     .filter((part) => part !== '')
@@ -178,7 +180,8 @@ function notes(summary: Summary, legend: readonly string[], width: number | unde
     ...judgeNotes(summary.configs),
     ...confidenceNotes(summary.configs),
   ];
-  return [[...legend, ...lines, ...beaten, ...truncated, ...otherModels], averages]
+  const about = [...legend, ...probeNotes(summary.configs)];
+  return [[...about, ...lines, ...beaten, ...truncated, ...otherModels], averages]
     .filter((part) => part.length > 0)
     .map((part) => part.map((line) => `${wrapLine(line, width)}\n`).join(''));
 }

@@ -7,7 +7,7 @@ export type TableForm = 'text' | 'md' | 'csv';
  * @param header - Titles, written by us.
  * @param rows - Each as long as `header`; what may stand in them, may be anybody's text.
  * @param width - Characters of a line. A wider text is folded: the columns that do not fit follow as a table of their
- *   own, which repeats the first. @default no limit
+ *   own, which repeats the first, or the first two where it takes both to tell the rows apart. @default no limit
  */
 export function renderTable(
   header: readonly string[],
@@ -37,16 +37,25 @@ function foldColumns(
   const widths = (lines[0] ?? []).map((_, column) =>
     Math.max(...lines.map((row) => (row[column] ?? '').length)),
   );
-  const [first = 0, ...others] = widths;
-  const folded: number[][] = [[0]];
-  let used = first;
-  for (const [index, each] of others.entries()) {
-    const isFull = used + GAP.length + each > width && (folded.at(-1)?.length ?? 0) > 1;
-    if (isFull) folded.push([0]);
-    used = (isFull ? first : used) + GAP.length + each;
-    folded.at(-1)?.push(index + 1);
+  const keys = keyColumns(lines.slice(1));
+  const keysWidth = keys.reduce((sum, column) => sum + GAP.length + (widths[column] ?? 0), 0);
+  const folded: number[][] = [[...keys]];
+  let used = keysWidth;
+  for (const [column, each] of widths.entries()) {
+    if (keys.includes(column)) continue;
+    const isFull = used + each > width && (folded.at(-1)?.length ?? 0) > keys.length;
+    if (isFull) folded.push([...keys]);
+    used = (isFull ? keysWidth : used) + GAP.length + each;
+    folded.at(-1)?.push(column);
   }
   return folded;
+}
+
+/** The first column, or the first two where it takes both to tell the rows apart. */
+function keyColumns(rows: readonly (readonly string[])[]): readonly number[] {
+  const count = (columns: number) =>
+    new Set(rows.map((row) => JSON.stringify(row.slice(0, columns)))).size;
+  return count(1) < rows.length && count(2) === rows.length ? [0, 1] : [0];
 }
 
 /** Between two columns of the text form. */
