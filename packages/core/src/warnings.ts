@@ -2,6 +2,7 @@
 export const warningCodes = [
   'no-target',
   'equal-configs',
+  'even-judges',
   'long-prompt',
   'refused-parameter',
   'address-without-version',

@@ -14,7 +14,9 @@ const codesOfCells = [...transient, ...rejected, ...exhausted, ...misconfigured]
 );
 
 describe('what to do about a cell without a score', () => {
-  it.each([...codesOfCells, 'no-target', 'scorer-timeout', 'scorer-failed'])(
+  const ungraded = ['no-target', 'no-keywords', 'no-rubric', 'no-scorer', 'tied-judges'];
+
+  it.each([...codesOfCells, ...ungraded, 'scorer-timeout', 'scorer-failed', 'judge-below-floor'])(
     'is known for %s, and names options that exist',
     async (reason) => {
       const remedy = findRemedy(reason, place);
@@ -29,6 +31,16 @@ describe('what to do about a cell without a score', () => {
       }
     },
   );
+
+  it.each([
+    ['tied-judges', 'thrice judge demo --model LANE/MODEL --replicates 3 --dir here'],
+    ['judge-below-floor', 'thrice judge demo --model LANE/MODEL --dir here'],
+    ['unreadable-verdict', 'thrice judge demo --model LANE/MODEL --dir here'],
+    ['awaiting-judge', 'thrice judge demo --dir here'],
+    ['no-target', 'thrice rescore demo --spec benchmark.toml --dir here'],
+  ])('is for %s a command that changes something, and asks for no answer', (reason, command) => {
+    expect(findRemedy(reason, place)?.command).toBe(command);
+  });
 
   it('finds the group where it is', () => {
     expect(findRemedy('quota-exhausted', place)?.command).toBe('thrice resume demo --dir here');

@@ -35,6 +35,23 @@ describe('a plan', () => {
   });
 
   it.each([
+    ['judge', { models: ['openai/a', 'openai/b'] }, ['even-judges']],
+    ['judge', { model: 'openai/a', replicates: 2 }, ['even-judges']],
+    ['judge', { models: ['openai/a', 'openai/a'] }, ['even-judges']],
+    ['judge', { models: ['openai/a', 'openai/b'], replicates: 3 }, ['even-judges']],
+    ['judge', { model: 'openai/a', replicates: 3 }, []],
+    ['rubric', { models: ['openai/a', 'openai/b'], criteria: [{ id: 'c', text: 'Clear.' }] }, []],
+  ])('has by a scorer of the kind %s with %j the warnings %j', async (kind, judges, codes) => {
+    const scorers = { quality: { kind, ...judges } };
+
+    const found = await check([{ ...config, scorer: 'quality' }], undefined, { scorers });
+
+    expect(found.map(({ severity, code }) => `${severity} ${code}`)).toEqual(
+      codes.map((code) => `warning ${code}`),
+    );
+  });
+
+  it.each([
     [{ ...config, scorer: 'exact' }, 'error'],
     [config, 'warning'],
   ])('without a target for the scorer of %j is a matter of %s', async (given, severity) => {

@@ -10,6 +10,9 @@ type NextStep =
   | 'rescore'
   /** The answers are there, and their judge is to be asked. */
   | 'judge'
+  /** As that, but others are to be asked, or an odd number of them. */
+  | 'other-judge'
+  | 'odd-judges'
   /** The cells still wait. */
   | 'resume'
   /** The change would make other answers incomparable. */
@@ -44,8 +47,8 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
   'connection-failed': { action: 'check base_url and the network', next: 'rerun' },
   'unknown-response': { action: 'ask again', next: 'rerun' },
   'unreadable-verdict': {
-    action: 'correct the prompt of the judge, or ask another one',
-    next: 'rerun',
+    action: 'ask another judge',
+    next: 'other-judge',
   },
   'no-progress': { action: 'remove the reason', next: 'rerun' },
   unclassified: { action: 'read the text of the error', next: 'rerun' },
@@ -74,17 +77,23 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
     next: 'with-edited-spec',
     isSaid: true,
   },
-  'no-target': { action: 'give the question a target', next: 'new-group' },
+  'no-target': { action: 'give the question a target', next: 'rescore' },
+  'no-keywords': { action: 'give the question keywords', next: 'rescore' },
+  'no-rubric': { action: 'give the question criteria with weights', next: 'rescore' },
+  'no-scorer': { action: 'name a scorer for every value of the tag', next: 'rescore' },
   'scorer-timeout': { action: 'simplify the pattern', next: 'rescore' },
   'scorer-failed': { action: 'correct the pattern', next: 'rescore' },
   'awaiting-judge': { action: 'have them judged', next: 'judge' },
-  'tied-judges': { action: 'ask an odd number of judges', next: 'judge' },
-  'judge-below-floor': { action: 'ask other judges', next: 'judge' },
+  'tied-judges': { action: 'ask an odd number of judges', next: 'odd-judges' },
+  'judge-below-floor': { action: 'ask other judges', next: 'other-judge' },
 };
 
 /** Why an answer has no grade. */
 type UngradedReason =
   | 'no-target'
+  | 'no-keywords'
+  | 'no-rubric'
+  | 'no-scorer'
   | 'scorer-timeout'
   | 'scorer-failed'
   | 'awaiting-judge'
@@ -131,6 +140,10 @@ function nextCommand(next: NextStep, { group, spec, flag }: GroupPlace): string 
       return `thrice rescore ${group} --spec ${spec}${flag}`;
     case 'judge':
       return `thrice judge ${group}${flag}`;
+    case 'other-judge':
+      return `thrice judge ${group} --model LANE/MODEL${flag}`;
+    case 'odd-judges':
+      return `thrice judge ${group} --model LANE/MODEL --replicates 3${flag}`;
     case 'resume':
       return `thrice resume ${group}${flag}`;
     case 'new-group':

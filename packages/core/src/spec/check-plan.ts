@@ -1,6 +1,7 @@
 import { type Benchmark, type Config, cellConfigsOf, type Role } from '../domain/benchmark.ts';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { modelRefOf } from '../domain/breaker.ts';
+import { judgedScorerOf } from '../domain/judge-models.ts';
 import type { ScorerRegistry } from '../domain/scorer.ts';
 import { agreementProblems } from './agreement-problems.ts';
 import { windowProblems } from './check-windows.ts';
@@ -23,6 +24,7 @@ export function checkPlan(
     ...targetProblems(config, index, { spec, checked }),
     ...twinProblems(config, index, benchmark),
     ...windowProblems(config, index, checked),
+    ...evenJudges(config, index),
     ...refusedParameters(config, index, benchmark),
   ]);
   return [
@@ -110,6 +112,19 @@ function targetProblems(
       severity: isNamed ? 'error' : 'warning',
       code: 'no-target',
       message: `${place}: expected questions with a target for the scorer "${scorer.kind}" of config "${name}", received none; every answer would be ungraded. Add a target (or answer, correct_answer) to the questions${describeColumns(checked)}${isNamed ? ', or leave the scorer out to collect answers only' : ''}`,
+    },
+  ];
+}
+
+/** The scores of a rubric are averaged; of other verdicts, most decide. */
+function evenJudges({ name, scorer, gradedBy }: Config, index: number): readonly PlanProblem[] {
+  const count = gradedBy?.roles.length ?? 0;
+  if (count === 0 || count % 2 === 1 || judgedScorerOf(scorer)?.kind !== 'judge') return [];
+  return [
+    {
+      severity: 'warning',
+      code: 'even-judges',
+      message: `${showConfig(name, index)}.scorer: expected an odd number of verdicts on each answer, received ${count}: one on which they are divided has no grade; change models or replicates`,
     },
   ];
 }
