@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Question, ScorerSpec } from '@thrice/core';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { aQuestion } from '../../support/builders.ts';
 import { moveAfter, promptOf } from '../../support/judge-moves.ts';
@@ -156,6 +156,10 @@ const recordSchema = z.object({
     ),
   ),
 });
+type Answer = z.infer<typeof recordSchema>['all_tool_responses'][string][number];
+const scenariosSchema = z.object({
+  scenarios: z.record(z.string(), z.object({ judge: z.string().optional() })),
+});
 const requestSchema = z.object({
   role: z.string(),
   body: z.object({ messages: z.array(z.object({ content: z.string() })).optional() }),
@@ -163,17 +167,22 @@ const requestSchema = z.object({
 
 describe.runIf(hasSharedData)("ToolOrchestra's golden outputs", () => {
   const folder = join(sharedDataDir, 'toolorchestra/golden');
-  const answers = ['out_hle', 'out_frames'].flatMap((out) =>
-    readdirSync(join(folder, out)).flatMap((file) => {
-      const record = recordSchema.parse(JSON.parse(readFileSync(join(folder, out, file), 'utf8')));
-      return Object.values(record.all_tool_responses)
-        .flat()
-        .filter(({ tool }) => tool === 'answer');
-    }),
-  );
-  const { scenarios } = z
-    .object({ scenarios: z.record(z.string(), z.object({ judge: z.string().optional() })) })
-    .parse(JSON.parse(readFileSync(join(folder, 'scenarios.json'), 'utf8')));
+  let answers: readonly Answer[] = [];
+  let scenarios: Readonly<Record<string, { readonly judge?: string | undefined }>> = {};
+
+  beforeAll(() => {
+    const read = (file: string): unknown => JSON.parse(readFileSync(join(folder, file), 'utf8'));
+    answers = ['out_hle', 'out_frames'].flatMap((out) =>
+      readdirSync(join(folder, out)).flatMap((file) => {
+        const record = recordSchema.parse(read(join(out, file)));
+        return Object.values(record.all_tool_responses)
+          .flat()
+          .filter(({ tool }) => tool === 'answer');
+      }),
+    );
+    ({ scenarios } = scenariosSchema.parse(read('scenarios.json')));
+  });
+
   /** What the judge of the capture says about a question. */
   const replyTo = (problem: string) => scenarios[/\[\[(\w+)\]\]/.exec(problem)?.[1] ?? '']?.judge;
 

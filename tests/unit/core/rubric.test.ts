@@ -229,9 +229,10 @@ const casesSchema = z.object({
 
 describe.runIf(hasSharedData)("OneShot's cases", () => {
   const folder = join(sharedDataDir, 'oneshot/evaluate');
-  const { stub_judge_scores: scores, cases } = casesSchema.parse(
-    JSON.parse(readFileSync(join(folder, 'cases.json'), 'utf8')),
-  );
+  // Their names are needed where the tests are listed, which is also where the data is absent.
+  const { stub_judge_scores: scores, cases } = hasSharedData
+    ? casesSchema.parse(JSON.parse(readFileSync(join(folder, 'cases.json'), 'utf8')))
+    : { stub_judge_scores: {}, cases: [] };
   const rubricOf = (task: string) =>
     metaSchema.parse(JSON.parse(readFileSync(join(folder, 'tasks', task, 'tb_meta.json'), 'utf8')))
       .evaluation.rubrics;
