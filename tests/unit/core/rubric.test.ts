@@ -200,11 +200,11 @@ describe('the score of weighted criteria', () => {
       fc.property(criteria, (each) => {
         const score = weightedScore(each);
 
-        const isWeighed = each.some(({ weight }) => weight > 0);
-        expect(score === undefined).toBe(!isWeighed);
+        const weighed = each.filter(({ weight }) => weight > 0).map((criterion) => criterion.score);
+        expect(score === undefined).toBe(weighed.length === 0);
         if (score === undefined) return;
-        expect(score).toBeGreaterThanOrEqual(0);
-        expect(score).toBeLessThanOrEqual(1);
+        expect(score).toBeGreaterThanOrEqual(Math.min(...weighed) - 1e-12);
+        expect(score).toBeLessThanOrEqual(Math.max(...weighed) + 1e-12);
       }),
     );
   });
