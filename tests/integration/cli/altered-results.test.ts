@@ -1,7 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { startBillingVendor } from '../../support/billing-vendor.ts';
 import { aCompletion, sendJson, startHttpServer } from '../../support/http-server.ts';
+import { aVerdict } from '../../support/judged-benchmark.ts';
+import { judgedFiles } from '../../support/judged-files.ts';
 import { callThrice, groupOf } from '../../support/run-thrice.ts';
 import { smallBenchmark } from '../../support/small-benchmark.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
@@ -40,6 +43,32 @@ describe('results that somebody has changed', () => {
     expect(stdout).toContain('q1: answer: output.text: published "42", its body gives "It is 7"');
     expect(stdout).toContain('4 mismatches');
   });
+
+  it.each([
+    ['the text of the journal', '$.output.text'],
+    ['the body of the vendor', '$.raw.choices[0].message.content'],
+  ])(
+    'do not verify where one byte of a verdict is other, which leaves the grade alone: in %s',
+    async (_, path) => {
+      await using model = await startBillingVendor(() => '42');
+      await using judge = await startBillingVendor(() => aVerdict(true));
+      await using folder = await temporaryFolder(judgedFiles({ model, judge }, { count: 2 }));
+      const group = groupOf(await callThrice(['run', 'judged.toml'], { cwd: folder.path }));
+      const isSound = await callThrice(['verify', group], { cwd: folder.path });
+      change(
+        folder,
+        `UPDATE calls SET entry = json_set(entry, '${path}', replace(json_extract(entry, '${path}'), 'compared', 'compareD'))
+       WHERE config = 'a@1' AND id = 'q1';`,
+      );
+
+      const { exitCode, stdout } = await callThrice(['verify', group], { cwd: folder.path });
+
+      expect(isSound.exitCode).toBe(0);
+      expect(exitCode).toBe(2);
+      expect(stdout).toMatch(/q1: judge-1: output\.text: published ".*", its body gives ".*"/s);
+      expect(stdout).toContain('1 mismatch');
+    },
+  );
 
   it('do not verify beside files and lines of others', async () => {
     const { folder, group } = await openGroup();
