@@ -13,6 +13,7 @@ import {
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { summaryStateSchema } from '../../../packages/core/src/results/summary-builder.ts';
+import { gradeAnswer } from '../../../packages/core/src/scorers/grade-answer.ts';
 import { metricsByConfig } from '../../../packages/core/src/scorers/metrics-by-config.ts';
 import {
   aBenchmark,
@@ -23,9 +24,11 @@ import {
   anOutput,
   aPlannedConfig,
   aQuestion,
+  aRecordedAnswer,
   aRowWithoutScore,
 } from '../../support/builders.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 import { runKey } from '../../support/published-rows.ts';
 import { hasSharedData, sharedDataDir } from '../../support/shared-data.ts';
 
@@ -173,40 +176,46 @@ describe('a control', () => {
     expect(renderSummary(summary, 'md').includes(flag)).toBe(isFlagged);
   });
 
-  // The published table is not part of the repository.
-  it.runIf(hasSharedData)('the echo beats all 19 rows of the published table', () => {
-    const { rows: published } = readShared<{ rows: readonly PublishedRow[] }>(
-      'hle_gold_live_status.json',
-    );
-    const policies = readShared<readonly PublishedPolicy[]>(
-      'degenerate_policy_scores_f34ff03.json',
-    );
-    const echo = policies.find(({ name }) => name.startsWith('echo question, 2 citations'));
-    const names = published.map((_, index) => `row-${index}`);
-    const configs = names.map((name) => aPlannedConfig({ config: name }));
+  // The published table is not part of the repository, and nobody may copy the 149 questions: others stand in for them.
+  it.runIf(hasSharedData)(
+    'the echo scores .7848 and beats all 19 rows of the published table',
+    async () => {
+      const { rows: published } = readShared<{ rows: readonly PublishedRow[] }>(
+        'hle_gold_live_status.json',
+      );
+      const policies = readShared<readonly PublishedPolicy[]>(
+        'degenerate_policy_scores_f34ff03.json',
+      );
+      const observed = policies.find(({ name }) => name.startsWith('echo question, 2 citations'));
+      const echo = await echoScore();
+      expect(echo).toBeCloseTo(observed?.average_rubric_score ?? Number.NaN, 12);
+      expect(echo).toBeCloseTo(0.7848, 4);
+      const names = published.map((_, index) => `row-${index}`);
+      const configs = names.map((name) => aPlannedConfig({ config: name }));
 
-    const summary = build(
-      published.map(({ average_rubric_score: score }, index) =>
-        aCellRow({
-          config: `row-${index}`,
-          score,
-          metrics: { lead_over_echo: score - (echo?.average_rubric_score ?? Number.NaN) },
-        }),
-      ),
-      {
-        header: aGroupHeader({ configs }),
-        metrics: metricsByConfig(
-          names.map((name) => aConfig({ name, scorer: { kind: 'keyword' } })),
+      const summary = build(
+        published.map(({ average_rubric_score: score }, index) =>
+          aCellRow({
+            config: `row-${index}`,
+            score,
+            metrics: { lead_over_echo: score - echo },
+          }),
         ),
-      },
-    );
+        {
+          header: aGroupHeader({ configs }),
+          metrics: metricsByConfig(
+            names.map((name) => aConfig({ name, scorer: { kind: 'keyword' } })),
+          ),
+        },
+      );
 
-    const flags = renderSummary(summary, 'text')
-      .split('\n')
-      .filter((line) => line.includes('beaten by'));
-    expect(flags).toHaveLength(19);
-    expect(flags[0]).toContain('row-0: beaten by the question echoed with two citations');
-  });
+      const flags = renderSummary(summary, 'text')
+        .split('\n')
+        .filter((line) => line.includes('beaten by'));
+      expect(flags).toHaveLength(19);
+      expect(flags[0]).toContain('row-0: beaten by the question echoed with two citations');
+    },
+  );
 });
 
 describe('verify', () => {
@@ -251,6 +260,30 @@ describe('verify', () => {
     expect(mismatches.join('\n')).toContain('keyword_coverage');
   });
 });
+
+/** 149 questions of which an echo covers as much of the keywords as of those of HLE Gold: 106.25 of 149. */
+const standIns = Array.from({ length: 149 }, (_, index) => {
+  const named = ['Which', 'flux', 'line', 'noise', 'limits'];
+  const metadata = {
+    required_keywords: [index < 106 ? 'flux' : 'absent'],
+    optional_keywords: index < 106 ? named : index === 106 ? [...named, 'absent'] : ['absent'],
+    must_have_citations: 2,
+  };
+  const question = 'Which noise on a flux line limits a qubit?';
+  return aQuestion({ id: `q${index}`, question, target: null, metadata });
+});
+
+/** What the scorer `keyword` gives the echo of these questions: how far an empty answer, which scores 0, is behind it. */
+async function echoScore(): Promise<number> {
+  const empty = aRecordedAnswer({ output: '' });
+  const grader = { patterns: inProcessPatterns };
+  const grades = await Promise.all(
+    standIns.map(async (question) => gradeAnswer({ kind: 'keyword' }, question, empty, grader)),
+  );
+  const leads = grades.map(({ metrics }) => metrics?.['lead_over_echo'] ?? Number.NaN);
+  expect(new Set(grades.map(({ score }) => score))).toEqual(new Set([0]));
+  return -leads.reduce((sum, lead) => sum + lead, 0) / leads.length;
+}
 
 interface PublishedRow {
   readonly average_rubric_score: number;
