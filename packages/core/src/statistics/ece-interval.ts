@@ -5,8 +5,8 @@ import { gap } from './expected-calibration-error.ts';
 import { countAnswers, type Forecast, sumOver } from './forecasts.ts';
 import { Z_95 } from './wilson-interval.ts';
 
-/** Mean of the distance of a standard normal value from 0, and its variance. */
-const HALF_NORMAL = { mean: Math.sqrt(2 / Math.PI), variance: 1 - 2 / Math.PI };
+/** Mean of the distance of a standard normal value from 0. Its variance is 1 less the square of this. */
+const HALF_NORMAL_MEAN = Math.sqrt(2 / Math.PI);
 
 /**
  * Computes an interval of the expected calibration error over ten bins of equal width, at 95 %.
@@ -21,7 +21,7 @@ const HALF_NORMAL = { mean: Math.sqrt(2 / Math.PI), variance: 1 - 2 / Math.PI };
  * @param trials - How many independent answers the forecasts are worth, > 0. @default as many as there are
  * @returns The bounds in 0..1, lower first; undefined for no forecasts.
  * @see Broecker (2012), doi:10.1007/s00382-011-1191-1, and Kumar, Liang & Ma (2019), arXiv:1909.10155, on the bias; Andrews
- *   & Soares (2010), doi:10.3982/ECTA7502, section 4.2, on what may be 0: less than sqrt(ln n) standard errors
+ *   & Soares (2010), doi:10.3982/ECTA7502, on what may be 0: less than sqrt(ln n) standard errors
  */
 export function eceInterval(
   forecasts: readonly Forecast[],
@@ -36,8 +36,8 @@ export function eceInterval(
     const variance = Math.max(0, sumOver(bin, squaredGap) / total - mean * mean) / total;
     error += Math.abs(mean);
     if (mean * mean >= Math.log(total) * variance) continue;
-    byChance += HALF_NORMAL.mean * Math.sqrt(variance);
-    lessVariance += (1 - HALF_NORMAL.variance) * variance;
+    byChance += HALF_NORMAL_MEAN * Math.sqrt(variance);
+    lessVariance += HALF_NORMAL_MEAN ** 2 * variance;
   }
   // The distances add up with the sign of each bin, so that the sum of their squares is that of the gaps.
   const variance = Math.max(0, sumOver(added, squaredGap) / total - error * error) / total;
