@@ -89,7 +89,6 @@ export {
 export type { ComparedPair, Comparison, PairedFigures } from './compare/comparison.ts';
 export {
   ASSUMED_SPREAD,
-  type DifferenceSpread,
   measureSpread,
 } from './compare/difference-spread.ts';
 export { type FalseAlarms, measureFalseAlarms } from './compare/false-alarms.ts';

@@ -69,7 +69,7 @@ describe('the power of a plan', () => {
 
   it('advises what resolves more', () => {
     const spreadOf = (total: number, replicate: number) => ({
-      ...{ questions: 100, replicates: 1, total, replicate },
+      ...{ questions: 100, replicates: 1, total, replicate, isBinary: true },
     });
     const adviceOf = (spread: typeof pair.spread) => planPower([{ ...pair, spread }], 1)[0]?.advice;
 
@@ -77,22 +77,29 @@ describe('the power of a plan', () => {
     expect(adviceOf(spreadOf(0.5, 0.1))).toBe('more questions');
   });
 
-  it('is what comparisons of that size then have: 80 of 100 tell the difference, within 2', () => {
-    const random = seededRandom('power');
-    const pilot = draw(random, { questions: 4_000, replicates: 2, difference: 0.1 });
-    const spread = measureSpread(pilot.first, pilot.second) ?? ASSUMED_SPREAD;
-    const questions = 150;
-    const [power] = planPower([{ ...pair, questions, spread }], 3);
-    const difference = power?.rows[0]?.resolves ?? 0;
-    const rule = { better: 'higher', margin: null, coverageFloor: 0 } as const;
-    const count = 4_000;
-    let told = 0;
-    for (let trial = 0; trial < count; trial += 1) {
-      const { first, second } = draw(random, { questions, replicates: 3, difference });
-      const [figures] = judgeFigures([compareValues(first, second, 1)], rule);
-      if (figures?.verdict === 'worse') told += 1;
-    }
+  it.each([
+    [1, 30, 0.05],
+    [1, 150, 0.02],
+    [3, 30, 0.02],
+    [3, 150, 0.02],
+  ])(
+    'with %i replicates of %i questions is what comparisons then have: 80 of 100 tell the difference',
+    (replicates, questions, within) => {
+      const random = seededRandom('power', replicates, questions);
+      const pilot = draw(random, { questions: 4_000, replicates: 2, difference: 0.1 });
+      const spread = measureSpread(pilot.first, pilot.second) ?? ASSUMED_SPREAD;
+      const [power] = planPower([{ ...pair, questions, spread }], replicates);
+      const difference = power?.rows[0]?.resolves ?? 0;
+      const rule = { better: 'higher', margin: null, coverageFloor: 0 } as const;
+      const count = 2_000;
+      let told = 0;
+      for (let trial = 0; trial < count; trial += 1) {
+        const { first, second } = draw(random, { questions, replicates, difference });
+        const [figures] = judgeFigures([compareValues(first, second, 1)], rule);
+        if (figures?.verdict === 'worse') told += 1;
+      }
 
-    expect(Math.abs(told / count - 0.8)).toBeLessThan(0.02);
-  });
+      expect(Math.abs(told / count - 0.8)).toBeLessThan(within);
+    },
+  );
 });

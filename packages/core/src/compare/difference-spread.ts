@@ -13,6 +13,8 @@ export interface DifferenceSpread {
   readonly total: number;
   /** The part of it that more replicates reduce, for one of them; null where no question has two. */
   readonly replicate: number | null;
+  /** Whether each score is right or wrong, so that single replicates are compared by the exact test. */
+  readonly isBinary: boolean;
 }
 
 /** What is assumed of scores without an earlier group: two configs that are right on half of the questions, each on its own. */
@@ -21,6 +23,7 @@ export const ASSUMED_SPREAD: DifferenceSpread = {
   replicates: null,
   total: 0.5,
   replicate: null,
+  isBinary: true,
 };
 
 /**
@@ -44,6 +47,7 @@ export function measureSpread(first: ValuesById, second: ValuesById): Difference
     replicates: mean(counts) ?? null,
     total,
     replicate: mean(repeated.map(([own, other]) => varianceOf(own) + varianceOf(other))) ?? null,
+    isBinary: pairs.flat().every(({ sum, squares }) => sum === squares),
   };
 }
 
