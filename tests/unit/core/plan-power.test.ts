@@ -91,7 +91,7 @@ describe('the power of a plan', () => {
       const [power] = planPower([{ ...pair, questions, spread }], replicates);
       const difference = power?.rows[0]?.resolves ?? 0;
       const rule = { better: 'higher', margin: null, coverageFloor: 0 } as const;
-      const count = 2_000;
+      const count = 300_000 / questions;
       let told = 0;
       for (let trial = 0; trial < count; trial += 1) {
         const { first, second } = draw(random, { questions, replicates, difference });
