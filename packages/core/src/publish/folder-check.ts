@@ -1,5 +1,7 @@
 import * as z from 'zod';
 import type { CellKey } from '../domain/cell.ts';
+import { gradeConfigsOf } from '../domain/config-models.ts';
+import { answeringConfigOf } from '../domain/grade-cell.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { groupKey, publishedKeys } from './graded-group.ts';
@@ -15,8 +17,8 @@ const OTHER_NAMES = ['progress.json', 'paid-twice.jsonl', 'report.html', 'compar
 export class FolderCheck {
   readonly #header: GroupHeader;
   readonly #report: VerificationReport;
-  /** The lines of `paid-twice.jsonl` whose cell has not been met, by cell. */
-  readonly #paidTwice = new Map<string, number>();
+  /** The lines of `paid-twice.jsonl` whose cell has not been met, by the cell of the answer. */
+  readonly #paidTwice = new Map<string, { readonly line: number; readonly cell: CellKey }>();
 
   constructor(header: GroupHeader, report: VerificationReport) {
     this.#header = header;
@@ -51,8 +53,15 @@ export class FolderCheck {
       const cell = parsePaidTwice(text);
       if (cell === undefined)
         this.#report.add(`${key}:${line}: expected a cell, received another line`);
-      else this.#paidTwice.set(nameOf(cell), line);
+      else this.#paidTwice.set(nameOf(this.#answerOf(cell)), { line, cell });
     }
+  }
+
+  /** The cell whose row has the calls of a cell: itself, or the one that it grades. */
+  #answerOf(cell: CellKey): CellKey {
+    const { config } = cell;
+    const isGrade = gradeConfigsOf(this.#header).includes(config);
+    return isGrade ? { ...cell, config: answeringConfigOf(config) } : cell;
   }
 
   /** Notes that a cell exists. */
@@ -63,8 +72,8 @@ export class FolderCheck {
   /** Reports the calls of cells that were not met. */
   end(): void {
     const key = groupKey(this.#header.group, 'paid-twice.jsonl');
-    for (const [cell, line] of this.#paidTwice)
-      this.#report.add(`${key}:${line}: expected a cell of this group, received ${cell}`);
+    for (const { line, cell } of this.#paidTwice.values())
+      this.#report.add(`${key}:${line}: expected a cell of this group, received ${nameOf(cell)}`);
   }
 }
 
