@@ -113,6 +113,30 @@ describe('the comparison of two configs', () => {
     );
   });
 
+  it('is never better for a cell that fails instead, without its coverage falling', () => {
+    fc.assert(
+      fc.property(twoConfigs, fc.nat(), ({ first, second }, place) => {
+        const answered = Object.entries(first).flatMap(([id, cells]) =>
+          cells.flatMap((cell, index) => (cell === null ? [] : [[id, index] as const])),
+        );
+        const [id, index] = answered[place % Math.max(1, answered.length)] ?? [];
+        fc.pre(id !== undefined);
+        const failed = {
+          ...first,
+          [id]: (first[id] ?? []).map((cell, at) => (at === index ? null : cell)),
+        };
+
+        const before = compareValues(valuesOf(first), valuesOf(second), 1);
+        const after = compareValues(valuesOf(failed), valuesOf(second), 1);
+
+        expect(after.coverageA).toBeLessThan(before.coverageA ?? 0);
+        expect(after.bounds?.[0]).toBeLessThanOrEqual((before.bounds?.[0] ?? 0) + 1e-12);
+        const [judged] = judgeFigures([after], { ...rule, coverageFloor: 1 });
+        expect(judged?.verdict).toBe('not resolved');
+      }),
+    );
+  });
+
   it('has no bounds for a figure that has none', () => {
     const values = valuesOf({ q1: [7], q2: [null] });
 
