@@ -1,9 +1,5 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { clusteredInterval } from '../../packages/core/src/statistics/clustered-interval.ts';
 import {
   type Cluster,
@@ -30,7 +26,7 @@ import { signTest } from '../../packages/core/src/statistics/sign-test.ts';
 import { logTTails, tQuantile } from '../../packages/core/src/statistics/student-t.ts';
 import { varianceSplit } from '../../packages/core/src/statistics/variance-split.ts';
 import { wilsonInterval } from '../../packages/core/src/statistics/wilson-interval.ts';
-import { installOnce } from '../compat/install-once.ts';
+import { askPython, hasPython, type Judgments, listDiffering } from '../support/ask-python.ts';
 import { isRequired } from '../support/shared-data.ts';
 
 /** @see https://pypi.org/project/scipy/, https://pypi.org/project/statsmodels/ */
@@ -213,52 +209,18 @@ judge(
   (items) => [fleissKappa(items)],
 );
 
-const python = 'python3';
-const hasPython = spawnSync(python, ['-c', 'import venv']).status === 0;
-
 describe.skipIf(!hasPython && !isRequired)('scipy and statsmodels', () => {
-  let judgments: Readonly<Record<string, readonly Values[]>> = {};
+  let judgments: Judgments = {};
   beforeAll(async () => {
-    judgments = await judgmentsOf(await installPackages());
+    const inputs = Object.fromEntries([...judged].map(([name, each]) => [name, each.inputs]));
+    judgments = await askPython(PACKAGES, join(import.meta.dirname, 'judged-by-scipy.py'), inputs);
   }, 600_000);
 
   it.each([...judged])('agree on 1,000 inputs: %s', (name, { own, tolerance }) => {
-    const others = judgments[name] ?? [];
-    const differing = own.flatMap((values, index) => {
-      const other = others[index] ?? [];
-      const isClose = values.every((value, at) => areClose(value, other[at], tolerance));
-      return isClose && values.length === other.length ? [] : [{ index, values, other }];
-    });
-
     expect(own).toHaveLength(COUNT);
-    expect(differing).toEqual([]);
+    expect(listDiffering(own, judgments[name], tolerance)).toEqual([]);
   });
 });
-
-/** Returns the Python of a virtual environment, which is kept between runs. */
-async function installPackages(): Promise<string> {
-  const folder = join(tmpdir(), `thrice-${userInfo().username}-${PACKAGES.join('-')}`);
-  const run = promisify(execFile);
-  await installOnce(folder, async () => {
-    await run(python, ['-m', 'venv', folder]);
-    await run(join(folder, 'bin', 'pip'), ['install', '--quiet', ...PACKAGES]);
-  });
-  return join(folder, 'bin', python);
-}
-
-async function judgmentsOf(program: string): Promise<Record<string, readonly Values[]>> {
-  const script = join(import.meta.dirname, 'judged-by-scipy.py');
-  const inputs = Object.fromEntries([...judged].map(([name, { inputs }]) => [name, inputs]));
-  const running = promisify(execFile)(program, [script], { maxBuffer: 2 ** 26 });
-  running.child.stdin?.end(JSON.stringify(inputs));
-  const { stdout } = await running;
-  return z.record(z.string(), z.array(z.array(z.number()))).parse(JSON.parse(stdout));
-}
-
-function areClose(value: Unknown, other: Unknown, tolerance: number): boolean {
-  if (value === undefined || other === undefined) return false;
-  return Math.abs(value - other) <= tolerance * Math.max(1, Math.abs(value), Math.abs(other));
-}
 
 function integer(below: number): number {
   return Math.floor(random() * below);

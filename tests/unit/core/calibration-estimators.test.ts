@@ -464,7 +464,7 @@ describe('effective trials', () => {
       count: each.length,
     }));
 
-  it('are the clusters whose values are the same, and the values at most', () => {
+  it('are those of the standard error, lowered for few clusters, and the clusters that do not differ', () => {
     // Sample variance 1/3 of 4 values, population variance 1/4; and the 97.5 % points of the normal and of t with 3 degrees.
     expect(
       effectiveTrials(
@@ -486,8 +486,9 @@ describe('effective trials', () => {
         ]),
         0.25,
       ),
-    ).toBe(6);
-    expect(effectiveTrials(clusters([[1, 1], [1, 1], [1]]), 0)).toBe(3);
+    ).toBe(3);
+    // The sum of three tenths is not 3 * 0.1.
+    expect(effectiveTrials(clusters([[0.1, 0.1, 0.1], [0.1], [0.1, 0.1]]), 0)).toBe(3);
     expect(effectiveTrials(clusters([[1, 0], []]), 0.25)).toBeUndefined();
   });
 });
