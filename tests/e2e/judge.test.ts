@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { CellRow, Summary } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { readCellRows } from '../support/cell-rows.ts';
@@ -54,6 +54,10 @@ class JudgedFolder implements AsyncDisposable {
     const { exitCode, stdout, stderr } = await callThrice(parameters, { cwd: this.#folder.path });
     if (parameters[0] === 'run') this.group = groupOf({ stdout });
     return { exitCode, stdout, stderr };
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    await writeFile(this.#folder.resolve(name), text);
   }
 
   get spec(): string {
@@ -219,6 +223,39 @@ describe('thrice judge', () => {
     expect(folder.asked('judge')).toBe(asked);
   });
 
+  it('refuses a gold file that says nothing clear about its answers, line by line', async () => {
+    await using folder = await openFolder();
+    await folder.thrice('run', 'judged.toml');
+    const row = { id: 'q1', config: 'a', correct: true };
+    const rows = [
+      row,
+      { ...row, correct: false },
+      { ...row, id: 'zz' },
+      { ...row, config: 'b' },
+      { ...row, run: 'other' },
+      { ...row, correct: 'yes' },
+    ];
+    await folder.write('rows.jsonl', rows.map((each) => `${JSON.stringify(each)}\n`).join(''));
+    await folder.write('empty.jsonl', '\n');
+    const report = (gold: string) =>
+      folder.thrice('judge', folder.group, '--report', '--gold', gold);
+
+    const outcomes = [await report('rows.jsonl'), await report('empty.jsonl')];
+
+    expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([64, 64]);
+    const lines = outcomes.map(({ stderr }) => stderr.trim().split('\n'));
+    expect(lines).toEqual([
+      [
+        expect.stringMatching(/:6: expected a line as .*, received \{"id":"q1",.*"yes"\}/),
+        expect.stringMatching(/:2: .*received another verdict on that of line 1/),
+        expect.stringMatching(/:3: id "zz": no such question in /),
+        expect.stringMatching(/:4: config "b": no such config in /),
+        expect.stringMatching(/:5: run "other": no such run in /),
+      ],
+      [expect.stringContaining('empty.jsonl: expected at least one row, received none')],
+    ]);
+  });
+
   it('withholds the grades of judges that agree too little with people', async () => {
     await using folder = await openFolder((asked) => `correct: ${asked === 1 ? 'no' : 'yes'}`);
     await folder.thrice('run', 'judged.toml');
@@ -242,6 +279,8 @@ describe('thrice judge', () => {
 
   const refusals: readonly (readonly [parameters: string, exitCode: number, message: string])[] = [
     ['--report --floor 0.9', 64, '--floor: expected it with --gold, received it without'],
+    ['--report --configs a', 64, '--configs: expected it without --report'],
+    ['--report --probe', 64, '--probe: expected it without --report'],
     ['', 64, 'expected a scorer that asks a judge, received "includes"'],
     ['--scorer qualty', 64, 'received "qualty"; did you mean "quality"?'],
     ['--scorer quality --configs b', 64, 'unknown config "b"'],

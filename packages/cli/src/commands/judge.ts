@@ -45,7 +45,10 @@ export async function judgeGroup(
   options: JudgeOptions,
 ): Promise<ExitCode> {
   if (options.floor !== undefined && options.gold === undefined) throw floorWithoutGold();
-  if (options.report === true) return await printJudgeReport(terminal, name, options);
+  if (options.report === true) {
+    refuseBesideReport(options);
+    return await printJudgeReport(terminal, name, options);
+  }
   if (options.gold !== undefined) throw goldWithoutReport();
   const { stage } = options;
   if (stage !== undefined) {
@@ -96,6 +99,17 @@ export async function judgeGroup(
     isJson: options.json === true,
     waitForQuota: options.waitForQuota,
     scope: scopeOf(header.runs, gradeConfigs),
+  });
+}
+
+/** @throws {ThriceError} `invalid-argument` for an option that says whom to ask, or about what. */
+function refuseBesideReport({ model, scorer, replicates, configs, probe }: JudgeOptions): void {
+  const given = Object.entries({ model, scorer, replicates, configs, probe });
+  const [name] = given.find(([, value]) => value !== undefined) ?? [];
+  if (name === undefined) return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `--${name}: expected it without --report, which asks nobody and is about all that is judged, received both; leave out one of them`,
   });
 }
 

@@ -1,12 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import {
   compareWithGold,
   countOf,
   type GoldReport,
-  type GoldRow,
   type GroupHeader,
-  goldRowSchema,
   type JudgedItem,
   type Rejection,
   readJudgedGroup,
@@ -14,13 +10,13 @@ import {
   ThriceError,
   withCurrentGrading,
 } from '@thrice/core';
-import { createNodeDigest } from '@thrice/local';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { describeJudges } from '../render/judge-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import type { Terminal } from '../shell/terminal.ts';
+import { type Gold, readGold } from '../spec/read-gold.ts';
 import { type Regraded, regradeGroup, reportRegraded } from './rescore.ts';
 
 /** Options of `thrice judge --report`. */
@@ -38,12 +34,11 @@ export async function printJudgeReport(
   name: string,
   options: JudgeReportOptions,
 ): Promise<ExitCode> {
-  const gold =
-    options.gold === undefined ? undefined : await readGold(options.gold, terminal.workingFolder);
-  const { items, header } = await readItems(terminal, name, options);
+  const { items, header, gold } = await readItems(terminal, name, options);
   const judges = reportJudges(items);
   const compared = gold && compareWithGold(items, gold.rows);
-  if (options.json !== true) terminal.print(describeJudges(judges, compared));
+  if (options.json !== true)
+    terminal.print(describeJudges(judges, compared, terminal.printColumns));
   const regraded =
     options.floor === undefined || gold === undefined || compared === undefined
       ? undefined
@@ -62,8 +57,12 @@ export async function printJudgeReport(
 async function readItems(
   terminal: Terminal,
   name: string,
-  options: EngineOptions,
-): Promise<{ readonly header: GroupHeader; readonly items: readonly JudgedItem[] }> {
+  options: JudgeReportOptions,
+): Promise<{
+  readonly header: GroupHeader;
+  readonly items: readonly JudgedItem[];
+  readonly gold: Gold | undefined;
+}> {
   using engine = await openEngine(options, terminal);
   const { header, benchmark } = await findGroup(engine.ledger, name, engine.flag);
   const current = await withCurrentGrading(header, benchmark, engine.blobs);
@@ -74,7 +73,11 @@ async function readItems(
       message: `${header.group}: expected answers that a judge has graded, found none under its current grading`,
     });
   }
-  return { header, items };
+  const gold =
+    options.gold === undefined
+      ? undefined
+      : await readGold(options.gold, terminal.workingFolder, { header, blobs: engine.blobs });
+  return { header, items, gold };
 }
 
 /** Has the judges of a group grade nothing while they agree too little with people, and again once they agree enough. */
@@ -107,37 +110,4 @@ async function applyFloor(
   const { sha256: specSha256 } = specSource;
   const scorers = { specSha256, scorers: new Map<string, never>(), rejected };
   return await regradeGroup(terminal, group, options, async () => ({ scorers }));
-}
-
-/** A gold file. */
-interface Gold {
-  readonly rows: readonly GoldRow[];
-  readonly sha256: string;
-}
-
-async function readGold(file: string, folder: string): Promise<Gold> {
-  const path = resolve(folder, file);
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new ThriceError({ code: 'invalid-file', message: `${file}: cannot be read`, cause });
-  });
-  const digest = createNodeDigest();
-  digest.update(text);
-  const rows = text
-    .split('\n')
-    .map((line, index) => ({ line: line.trim(), number: index + 1 }))
-    .filter(({ line }) => line !== '')
-    .map(({ line, number }) => parseGoldRow(line, `${file}:${number}`));
-  return { rows, sha256: digest.hex() };
-}
-
-function parseGoldRow(line: string, where: string): GoldRow {
-  try {
-    return goldRowSchema.parse(JSON.parse(line));
-  } catch (cause) {
-    throw new ThriceError({
-      code: 'invalid-file',
-      message: `${where}: expected a line as {"id": "q1", "config": "a", "correct": true}, with "run" if there are several`,
-      cause,
-    });
-  }
 }
