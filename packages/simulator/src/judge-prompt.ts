@@ -9,6 +9,8 @@ interface Shown {
   /** The answer to be judged; two where they are to be compared. */
   readonly responses: readonly string[];
   readonly references: readonly string[];
+  /** The choices of the question, by their letter in lower case. */
+  readonly choices: ReadonlyMap<string, string>;
   readonly criterion: string | undefined;
 }
 
@@ -22,8 +24,8 @@ interface Verdict {
 /**
  * Judges as a prompt asks for it: by the form of HLE or of ToolOrchestra, by a criterion, or which of two answers is better.
  *
- * A fair judge finds an answer right if one of its lines is the reference answer, or states it ("The answer is X"), and of
- * two answers the one that is right. Where it has nothing to go by, such as with most criteria, it draws by the texts alone.
+ * A fair judge finds an answer right if one of its lines is the reference answer, or states it ("The answer is X"), in
+ * words or by the letter of a choice, and of two answers the one that is right. Where it has nothing to go by, such as with most criteria, it draws by the texts alone.
  */
 export function judgePrompt(prompt: string, behaviour: JudgeBehaviour, verdict: Verdict): string {
   const shown = readPrompt(prompt);
@@ -69,15 +71,16 @@ function prefersFirst(
   return seededRandom('better', first)() > seededRandom('better', second)();
 }
 
-function isRight(response: string, { references, criterion }: Shown): boolean {
+function isRight(response: string, { references, choices, criterion }: Shown): boolean {
   if (references.length === 0 || criterion !== undefined)
     return (
       response.trim() !== '' && seededRandom('meets', criterion ?? '', lastLineOf(response))() < 0.5
     );
-  const accepted = new Set(references.map(plain));
+  const inWords = (text: string) => plain(choices.get(plain(text)) ?? text);
+  const accepted = new Set(references.map(inWords));
   return response.split('\n').some((line) => {
     const stated = /\banswer(?: is|:)\s*(.+)$/i.exec(line)?.[1] ?? line;
-    return accepted.has(plain(stated));
+    return accepted.has(inWords(stated));
   });
 }
 
@@ -108,7 +111,7 @@ function readPrompt(prompt: string): Shown {
       ...named('second response'),
     ];
     const references = named('reference answer').flatMap((text) => text.split('\nor: '));
-    return { responses, references, criterion };
+    return { responses, references, choices: readChoices(named('question')), criterion };
   }
   const [, response = '', reference = ''] =
     /^Question: [\s\S]*\n\nStudent answer: ([\s\S]*)\n\nReference answer: ([\s\S]*?)\n\n/.exec(
@@ -117,6 +120,13 @@ function readPrompt(prompt: string): Shown {
   return {
     responses: [response],
     references: reference === '' ? [] : reference.split('\nor: '),
+    choices: new Map(),
     criterion,
   };
+}
+
+/** Reads the choices that a question lists, as in `(B) Mercury`. */
+function readChoices(questions: readonly string[]): ReadonlyMap<string, string> {
+  const lines = questions.flatMap((text) => [...text.matchAll(/^\(?([A-Z])[).] (.+)$/gm)]);
+  return new Map(lines.map(([, letter = '', text = '']) => [letter.toLowerCase(), text]));
 }

@@ -237,6 +237,24 @@ describe('a simulated judge', () => {
     expect(replies.map((_, index) => judge.reply(messages, at(index)))).toEqual(replies);
   });
 
+  it.each([
+    ['The answer is (B)', 1],
+    ['The answer is (B).', 1],
+    ['B', 1],
+    ['The answer is Mercury.', 1],
+    ['The answer is (A)', 0],
+  ])('reads %j as the choice that its letter names', (output, score) => {
+    const planets = aQuestion({
+      question: 'Which planet is the smallest?',
+      choices: ['Venus', 'Mercury'],
+      target: ['Mercury'],
+    });
+
+    const { grade } = judgeAnswer(aSimulatedJudge(1), judgeScorer, { question: planets, output });
+
+    expect(grade.score).toBe(score);
+  });
+
   it('judges a criterion by the text alone, whoever judges', () => {
     const scorer = {
       kind: 'rubric',
