@@ -269,7 +269,10 @@ describe('a judged cell', () => {
     const shown = await judged.thrice('show', group, 'a', 'q0');
     const byGrade = await judged.thrice('show', group, 'a@1', 'q0');
 
-    expect(shown.stdout).toContain('── call judge-1 ──');
+    expect(shown.stdout).toMatch(
+      /── prompt of judge-1 ──\n[\s\S]+What is 0 and what is missing to 42\?[\s\S]+── call judge-1 ──/,
+    );
+    expect(shown.stdout).toMatch(/==== response begins ====\n42\n/);
     expect(shown.stdout).toContain('── call judge-1, discarded: unreadable-verdict ──');
     expect(shown.stdout).toContain('answer forty-two\noutcome scored, score 1');
     expect(shown.stdout).toContain('[unreadable-verdict] expected a verdict');

@@ -6,6 +6,7 @@ import type {
   Config,
   GroupHeader,
   JournalEntry,
+  Message,
   MessageContent,
   Question,
 } from '@thrice/core';
@@ -17,6 +18,8 @@ import {
   inRecordedOrder,
   isJudge,
   joinGrade,
+  nextGradeMove,
+  readGraded,
   readGrades,
   readStoredQuestions,
   renderPrompt,
@@ -84,6 +87,10 @@ async function showCell(
   const journal = await readCalls({ run, config: config.name, id }, engine);
   const verdicts =
     config.gradedBy && (await readCalls({ run, config: config.gradedBy.name, id }, engine));
+  const judgePrompts =
+    config.gradedBy === undefined
+      ? new Map<string, readonly Message[]>()
+      : await readJudgePrompts(run, config.gradedBy, question, engine);
   const messages = config.roles.length === 0 ? [] : renderPrompt(config, question);
   const view = {
     run,
@@ -93,9 +100,13 @@ async function showCell(
     messages,
     cell,
     journal: [...journal, ...(verdicts ?? [])],
+    ...(judgePrompts.size > 0 && { judgeMessages: Object.fromEntries(judgePrompts) }),
   };
   if (options.json === true) terminal.print(JSON.stringify(view, null, 2));
-  else terminal.print(plainText(describeView({ config, question, cell, journal: view.journal })));
+  else {
+    const shown = { config, question, cell, journal, verdicts: verdicts ?? [], judgePrompts };
+    terminal.print(plainText(describeView(shown)));
+  }
   return exitCodes.complete;
 }
 
@@ -107,6 +118,33 @@ async function readGradeCell(
   { ledger }: Engine,
 ): Promise<CellRecord | undefined> {
   return (await ledger.readCells(run, name, [id])).get(id);
+}
+
+/**
+ * What the judges of an answer are asked, by step: up to the first step without a verdict. Empty while there is no answer,
+ * and where the answer needs no judge.
+ */
+async function readJudgePrompts(
+  run: string,
+  gradedBy: Config,
+  question: Question,
+  { ledger }: Engine,
+): Promise<ReadonlyMap<string, readonly Message[]>> {
+  const prompts = new Map<string, readonly Message[]>();
+  const { id } = question;
+  const graded = await readGraded({ run, id }, gradedBy, ledger);
+  if (graded === undefined) return prompts;
+  const journal = await ledger.readJournal({ run, config: gradedBy.name, id });
+  const next = nextGradeMove(gradedBy, { question, graded }, {});
+  const verdicts = new Map<string, JournalEntry>();
+  for (;;) {
+    const move = await next(verdicts);
+    if (move.kind !== 'call') return prompts;
+    prompts.set(move.step, move.request.messages);
+    const verdict = journal.get(move.step);
+    if (verdict === undefined) return prompts;
+    verdicts.set(move.step, verdict);
+  }
 }
 
 /** The calls of a cell: those that answer its steps, then the others that are paid. */
@@ -142,15 +180,21 @@ function describeView({
   question,
   cell,
   journal,
+  verdicts,
+  judgePrompts,
 }: {
   readonly config: Config;
   readonly question: Question;
   readonly cell: CellRecord | undefined;
   readonly journal: readonly JournalEntry[];
+  readonly verdicts: readonly JournalEntry[];
+  readonly judgePrompts: ReadonlyMap<string, readonly Message[]>;
 }): string {
   return [
     ...describePrompts(config, question),
     ...journal.map(describeCall),
+    ...describeJudgePrompts(judgePrompts),
+    ...verdicts.map(describeCall),
     ...describeImported(cell),
     section('grading', describeGrading(config, question, cell)),
     section('error history', describeAttempts(cell)),
@@ -161,10 +205,7 @@ function describeView({
 function describePrompts({ roles }: Config, question: Question): readonly string[] {
   const byText = Map.groupBy(
     roles.filter((role) => !isJudge(role)),
-    (role) =>
-      renderPrompt(role, question)
-        .map(({ role: speaker, content }) => `[${speaker}]\n${showContent(content)}`)
-        .join('\n\n'),
+    (role) => showMessages(renderPrompt(role, question)),
   );
   return [...byText].map(([text, own]) =>
     section(
@@ -172,6 +213,20 @@ function describePrompts({ roles }: Config, question: Question): readonly string
       text,
     ),
   );
+}
+
+/** What judges are asked, each text once, with the steps that it is of. */
+function describeJudgePrompts(prompts: ReadonlyMap<string, readonly Message[]>): readonly string[] {
+  const byText = Map.groupBy(prompts, ([, messages]) => showMessages(messages));
+  return [...byText].map(([text, own]) =>
+    section(`prompt of ${own.map(([step]) => step).join(', ')}`, text),
+  );
+}
+
+function showMessages(messages: readonly Message[]): string {
+  return messages
+    .map(({ role, content }) => `[${role}]\n${showContent(content ?? '')}`)
+    .join('\n\n');
 }
 
 /** Images are named, not shown. */
