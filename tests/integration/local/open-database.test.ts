@@ -141,8 +141,8 @@ describe('openDatabase', () => {
     const sql = database.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all();
     const digest = createHash('sha256').update(JSON.stringify(sql)).digest('hex').slice(0, 12);
     expect({ version: pragma(database, 'user_version'), digest }).toEqual({
-      version: 11,
-      digest: '8498811d3689',
+      version: 12,
+      digest: '3528ded03145',
     });
   });
 

@@ -13,7 +13,7 @@ const APPLICATION_ID = 0x54687263;
  * the first one changes, and so does the version that it leads to.
  */
 const MIGRATIONS = [firstMigration];
-const FIRST_VERSION = 11;
+const FIRST_VERSION = 12;
 const VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
 /** Pause between two attempts to switch a new file to WAL, ms. */
 const WAL_RETRY_MS = 10;

@@ -12,6 +12,9 @@
  * `only_config` is empty unless it is for one config alone.
  * `budget_accounts` has a row for each lane of a group with a budget, and one with the lane '' for the whole group;
  * `reservations` the calls that are in flight there, and those whose cost is not known (`is_kept`).
+ *
+ * `cells`, `calls` and `batched_calls` have rowids, because their rows are long: without one, SQLite keeps most of a row of over 1 KB
+ * in a page of its own.
  */
 export const firstMigration = `
 CREATE TABLE groups (
@@ -62,7 +65,7 @@ CREATE TABLE cells (
   outcome TEXT,
   result TEXT,
   PRIMARY KEY (run, config, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE calls (
   run TEXT NOT NULL,
@@ -102,7 +105,7 @@ CREATE TABLE batched_calls (
   is_waiting INTEGER NOT NULL,
   call TEXT NOT NULL,
   PRIMARY KEY (run, config, id, step)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX calls_by_batch ON batched_calls (batch_id, call_id);
 
 CREATE TABLE shared_calls (
