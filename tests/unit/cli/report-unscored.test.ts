@@ -127,7 +127,7 @@ describe('a finished group', () => {
     expect(exitCode).toBe(1);
     expect(lines).toEqual([
       '3 of 3 cells have no score:',
-      '  1 x no-target; give the question a target, then thrice run benchmark.toml --dir here',
+      '  1 x no-target; give the question a target, then thrice rescore demo --spec benchmark.toml --dir here',
       '  1 x not attempted',
       '  1 x not attempted, quota-exhausted: 429 no quota; wait for the reset or top up the account, then thrice resume demo --dir here',
       'listed in: .thrice/runs/demo/demo-r1/failures_direct.json',

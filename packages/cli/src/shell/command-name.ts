@@ -7,6 +7,8 @@ export const COMMAND_NAMES = [
   ...[
     'show',
     'summarize',
+    'compare',
+    'power',
     'rescore',
     'judge',
     'verify',
