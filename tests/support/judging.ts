@@ -182,6 +182,30 @@ export function specifyBadJudges(place: JudgingPlace, count: number): void {
     // Two replies each that say nothing, and one that does.
     expect(Math.round(billedUsd(judge) / USD_PER_CALL)).toBe(count + (2 * count) / 3);
   });
+
+  it('are asked again by an earlier grading, which takes what the later one has bought', async () => {
+    await using model = await startBillingVendor(says42);
+    await using judge = await startBillingVendor(() => 'I like it.');
+    const { lanes } = place;
+    const files = judgedFiles({ model, judge }, { count, lanes, top: 'max_attempts = 1' });
+    await using folder = await temporaryFolder(files);
+    const ran = await place.thrice(folder, 'run', 'judged.toml');
+    const group = groupOf(ran);
+    judge.become(judges);
+    const panel = await place.thrice(folder, 'judge', group, '--replicates', '2');
+    const bought = billedUsd(judge);
+
+    const back = await place.thrice(folder, 'judge', group, '--scorer', 'quality');
+
+    expect([ran, panel, back].map(({ exitCode }) => exitCode)).toEqual([1, 0, 0]);
+    const rows = await place.rows(folder, group);
+    expect(countOutcomes(rows)).toEqual({ scored: count });
+    expect(new Set(rows.map(({ grading }) => `${grading.number} by ${grading.judges}`))).toEqual(
+      new Set(['3 by 1']),
+    );
+    expect(billedUsd(judge)).toBe(bought);
+    expect(await place.thrice(folder, 'verify', group)).toMatchObject({ exitCode: 0 });
+  });
 }
 
 /** What must hold on this machine where its processes are killed. */

@@ -203,8 +203,8 @@ export {
 export { type CellTask, cellTaskSchema } from './domain/cell-task.ts';
 export { CONFIDENCE_REQUESTS, type OutputSchema } from './domain/confidence.ts';
 export {
+  currentGradeConfigOf,
   lanesOfGroup,
-  lastGradeConfigOf,
   modelsOfConfig,
   namedModelsOf,
   type PlannedModels,

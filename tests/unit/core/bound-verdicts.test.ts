@@ -1,4 +1,10 @@
-import { listRecordedRequests, type ModelRequest, type RecordedRequest } from '@thrice/core';
+import {
+  currentGradeConfigOf,
+  listRecordedRequests,
+  type ModelRequest,
+  type RecordedRequest,
+  type ScorerSpec,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aQuestion } from '../../support/builders.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
@@ -210,6 +216,60 @@ describe('a judge', () => {
     const asked = await group.judge();
 
     expect(asked.map(({ step }) => step)).toEqual(['judge-1']);
+  });
+});
+
+describe.each(['local', 'stage'] as const)('a group that was rescored (%s)', (by) => {
+  const other: ScorerSpec = { ...judgeScorer, model: 'court/other' };
+
+  it('to another judge and back has its answers judged by the earlier one, also those that it could not read', async () => {
+    let isSane = false;
+    const group = await JudgedGroup.plan({
+      spec: aJudgedSpec({ max_attempts: 1 }),
+      answer: (request) =>
+        says(isToJudge(request) ? (isSane ? aVerdict(true) : 'Well, well.') : '42'),
+    });
+    await group.work(by);
+    await group.rescore({ a: other });
+    await group.rescore({ a: judgeScorer });
+    isSane = true;
+
+    const asked = await group.judge(by);
+
+    expect(asked.map(({ model }) => model)).toEqual(['judge']);
+    expect(await group.scores()).toEqual([1]);
+    expect(currentGradeConfigOf(group.loaded.header, 'a')).toBe('a@1');
+    expect(await group.mismatches()).toEqual([]);
+  });
+
+  it('to another judge and back has answers that come later judged by the earlier one alone', async () => {
+    const group = await JudgedGroup.plan({ answer });
+    await group.rescore({ a: other });
+    await group.rescore({ a: judgeScorer });
+
+    const asked = await group.work(by);
+
+    expect(toJudges(asked).map(({ model }) => model)).toEqual(['judge']);
+    expect(await group.scores()).toEqual([1]);
+    expect(await group.mismatches()).toEqual([]);
+  });
+
+  it('to a scorer without a judge has answers that come later judged by nobody', async () => {
+    const group = await JudgedGroup.plan({ answer });
+    await group.rescore({ a: { kind: 'exact' } });
+
+    const asked = await group.work(by);
+
+    const { header } = group.loaded;
+    const [tally] = await group.engine.ledger.readTallies(header.runs[0] ?? '');
+    expect(toJudges(asked)).toEqual([]);
+    expect(tally).toMatchObject({ counts: { scored: 1 }, toGrade: 0 });
+    expect(currentGradeConfigOf(header, 'a')).toBeUndefined();
+    expect(header.edits.at(-1)?.changes).toEqual([
+      { key: 'configs.a.scorer', was: 'court/judge', is: 'exact' },
+    ]);
+    expect((await group.rows())[0]).toMatchObject({ score: 1, grading: { number: 2 } });
+    expect(await group.mismatches()).toEqual([]);
   });
 });
 

@@ -111,7 +111,7 @@ describe('a grading with a judge', () => {
     expect(header.edits.map(({ commandLine, changes }) => ({ commandLine, changes }))).toEqual([
       {
         commandLine: origin.commandLine,
-        changes: [{ key: 'configs.direct.scorer', was: null, is: 'court/judge' }],
+        changes: [{ key: 'configs.direct.scorer', was: 'exact', is: 'court/judge' }],
       },
     ]);
     expect((await finished.engine.ledger.readGroup(header.group))?.isPlanned).toBe(true);

@@ -1,4 +1,4 @@
-import { laneOf, lastGradeConfigOf, modelsOfConfig } from '@thrice/core';
+import { currentGradeConfigOf, laneOf, modelsOfConfig } from '@thrice/core';
 import type { GroupCounts } from './engine.ts';
 import { sum } from './sum.ts';
 
@@ -15,7 +15,7 @@ export function cellsLeft({
 }: Pick<GroupCounts, 'header' | 'configs'>): readonly CellsLeft[] {
   return configs
     .flatMap(({ config, notAttempted, toGrade }): readonly CellsLeft[] => {
-      const grading = lastGradeConfigOf(header, config);
+      const grading = currentGradeConfigOf(header, config);
       const answers = { config, left: notAttempted };
       return grading === undefined ? [answers] : [answers, { config: grading, left: toGrade }];
     })

@@ -1,9 +1,9 @@
-import { canonicalText } from '../domain/canonical-text.ts';
-import { judgesOf } from '../domain/config-models.ts';
+import { askedAs, currentJudgesOf } from '../domain/config-models.ts';
 import type { Grading } from '../domain/grading.ts';
 import { type GroupHeader, groupHeaderSchema, type LaterJudges } from '../domain/group.ts';
-import { judgedPartOf, judgeModelsOf } from '../domain/judge-models.ts';
+import { judgeModelsOf } from '../domain/judge-models.ts';
 import type { Price } from '../domain/price.ts';
+import type { ScorerSpec } from '../domain/scorer.ts';
 
 /** What an edit is recorded with. */
 export interface EditOrigin {
@@ -11,26 +11,24 @@ export interface EditOrigin {
   readonly toolVersion: string;
 }
 
-/** The judges of a grading that no earlier one has asked the same, with its number. */
+/** What grades by another judge than before since a grading, or by none. */
 function judgesToAdd(
   header: Pick<GroupHeader, 'configs' | 'laterJudges'>,
   { number, configs, questionsKey }: Grading,
 ): readonly LaterJudges[] {
-  const known = judgesOf(header).map(askedAs);
   return configs
-    .filter(({ scorer }) => judgeModelsOf(scorer).length > 0)
-    .map(({ config, scorer }) => ({ config, scorer, ...(questionsKey && { questionsKey }) }))
-    .filter((judges) => !known.includes(askedAs(judges)))
-    .map((judges) => ({ ...judges, grading: number }));
-}
-
-/** Judges that have this in common have given the same verdicts. */
-function askedAs({ config, scorer, questionsKey }: Omit<LaterJudges, 'grading'>): string {
-  return canonicalText({ config, judged: judgedPartOf(scorer), questionsKey });
+    .map(({ config, scorer }) => ({
+      ...{ config, grading: number, scorer },
+      ...(questionsKey && { questionsKey }),
+    }))
+    .filter((judges) => {
+      const current = currentJudgesOf(header, judges.config);
+      return askedAs(judges) !== (current && askedAs(current));
+    });
 }
 
 /**
- * Adds the judges of a grading to the plan of a group.
+ * Adds to the plan of a group by whose judges a grading grades, where that has changed.
  *
  * @param prices - The built-in ones of their models, by `lane/model`.
  * @returns The same header if it has them.
@@ -71,12 +69,17 @@ export function recordJudges(
     at,
     commandLine: [...commandLine],
     toolVersion,
-    changes: added.map(({ config, scorer }) => ({
-      key: `configs.${config}.scorer`,
-      was: null,
-      is: judgeModelsOf(scorer).join(', '),
-    })),
+    changes: added.map(({ config, scorer }) => {
+      const earlier = currentJudgesOf(before, config);
+      const was = earlier === undefined ? null : describeScorer(earlier.scorer);
+      return { key: `configs.${config}.scorer`, was, is: describeScorer(scorer) };
+    }),
     before: { specSha256: before.specSource.sha256, questions: before.questions },
   };
   return groupHeaderSchema.parse({ ...edited, edits: [...before.edits, edit] });
+}
+
+/** The judges of a scorer, or its kind where it asks none. */
+function describeScorer(scorer: ScorerSpec): string {
+  return judgeModelsOf(scorer).join(', ') || scorer.kind;
 }

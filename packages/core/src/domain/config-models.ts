@@ -1,8 +1,9 @@
 import type { ConfigSpec } from './benchmark-spec.ts';
 import { laneOf } from './breaker.ts';
+import { canonicalText } from './canonical-text.ts';
 import { gradeConfigName, isGradeConfig, probeConfigName } from './grade-cell.ts';
 import type { GroupHeader, LaterJudges } from './group.ts';
-import { judgeModelsOf } from './judge-models.ts';
+import { judgedPartOf, judgeModelsOf } from './judge-models.ts';
 
 /** Whether lanes had a key when a group was planned, by lane. */
 export type KeyStates = Readonly<Record<string, string>>;
@@ -63,19 +64,36 @@ export function modelsOfConfig(header: PlannedModels, name: string): readonly st
   return config === undefined ? [] : modelsOf(config, keys);
 }
 
+/** What grades the answers of a config, since which grading; and by which targets, if not those of the plan. */
+export type Judges = Omit<LaterJudges, 'grading'> & { readonly grading: number };
+
+type Judged = Pick<GroupHeader, 'configs' | 'laterJudges'>;
+
 /** The scorers of a group that ask models, with the grading that first asked them: those of the plan, then later ones. */
-export function judgesOf({
-  configs,
-  laterJudges = [],
-}: Pick<GroupHeader, 'configs' | 'laterJudges'>): readonly Judges[] {
-  const planned = configs
-    .map(({ config, scorer }): Judges => ({ config, grading: 1, scorer }))
-    .filter(({ scorer }) => judgeModelsOf(scorer).length > 0);
-  return [...planned, ...laterJudges];
+export function judgesOf(header: Judged): readonly Judges[] {
+  const asking = scorersSince(header).filter((each) => askedAs(each) !== undefined);
+  return [...Map.groupBy(asking, askedAs).values()].flatMap(([first]) => first ?? []);
 }
 
-/** Who judges the answers of a config, since which grading; and by which targets, if not those of the plan. */
-export type Judges = Omit<LaterJudges, 'grading'> & { readonly grading: number };
+/** What grades the answers of a config by now; undefined for one that the group does not have. */
+export function currentJudgesOf(header: Judged, config: string): Judges | undefined {
+  return scorersSince(header).findLast((each) => each.config === config);
+}
+
+/** What grades a group's configs, and what has graded them until their judges changed, oldest first. */
+function scorersSince({ configs, laterJudges = [] }: Judged): readonly Judges[] {
+  return [...configs.map(({ config, scorer }) => ({ config, grading: 1, scorer })), ...laterJudges];
+}
+
+/** Judges that have this in common are asked the same, in the same cells. Undefined for a scorer that asks none. */
+export function askedAs({
+  config,
+  scorer,
+  questionsKey,
+}: Pick<Judges, 'config' | 'scorer' | 'questionsKey'>): string | undefined {
+  const judged = judgedPartOf(scorer);
+  return judged && canonicalText({ config, judged, questionsKey });
+}
 
 /** The names of the configs whose cells grade the answers of a group's configs, in any of its gradings, or probe that. */
 export function gradeConfigsOf(
@@ -85,13 +103,12 @@ export function gradeConfigsOf(
   return [...names, ...(header.probed ?? []).map(probeConfigName)];
 }
 
-/** The name of the config whose cells grade the answers of another one at last; undefined if none do. */
-export function lastGradeConfigOf(
-  header: Pick<GroupHeader, 'configs' | 'laterJudges'>,
-  config: string,
-): string | undefined {
-  const last = judgesOf(header).findLast((each) => each.config === config);
-  return last && gradeConfigName(config, last.grading);
+/** The name of the config whose cells grade the answers of another one by now; undefined if none do. */
+export function currentGradeConfigOf(header: Judged, config: string): string | undefined {
+  const current = currentJudgesOf(header, config);
+  const asked = current && askedAs(current);
+  const first = asked && judgesOf(header).find((each) => askedAs(each) === asked);
+  return first && gradeConfigName(config, first.grading);
 }
 
 /**

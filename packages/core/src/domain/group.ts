@@ -45,16 +45,16 @@ const builtinPricesSchema = z.strictObject({
 /** The built-in prices of a plan, which stay its prices whatever release works on it. */
 export type BuiltinPrices = Readonly<z.infer<typeof builtinPricesSchema>>;
 
-/** The judges of a config since a later grading than the plan's, which has those of its scorer. */
+/** What grades the answers of a config since a later grading than the plan's, which has changed their judges. */
 const laterJudgesSchema = z.strictObject({
   config: z.string(),
-  /** The first grading that asked them. */
   grading: z.int().min(2),
+  /** May ask the judges of an earlier grading again, or none. */
   scorer: scorerSpecSchema,
   /** The stored questions whose targets and rubrics they are told. Absent: those of the plan. */
   questionsKey: z.string().optional(),
 });
-/** The judges of a config since a later grading than the plan's. */
+/** What grades the answers of a config since a later grading than the plan's; see {@link laterJudgesSchema}. */
 export type LaterJudges = Readonly<z.infer<typeof laterJudgesSchema>>;
 
 const groupEditSchema = z.strictObject({
@@ -105,7 +105,7 @@ export const groupHeaderSchema = z.strictObject({
       scorerVersion: z.int().nullable(),
     }),
   ),
-  /** Oldest first. Absent: none. */
+  /** Oldest first: the last one of a config grades. Absent: the scorers of the plan ask whoever is asked. */
   laterJudges: z.array(laterJudgesSchema).optional(),
   /** The names of the configs whose cells grade and were probed. Absent: none. */
   probed: z.array(z.string()).optional(),

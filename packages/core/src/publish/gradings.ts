@@ -1,8 +1,7 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
-import { canonicalText } from '../domain/canonical-text.ts';
+import { askedAs } from '../domain/config-models.ts';
 import { type Grading, gradingListSchema, isGradedAlike } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
-import { judgedPartOf } from '../domain/judge-models.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 
@@ -114,15 +113,14 @@ export function withGrading(benchmark: Benchmark, gradings: Gradings, number: nu
 
 /** The config whose cells ask the judges of a config's scorer; undefined if it has none, or nobody has asked them yet. */
 function gradedByOf(
-  { name, scorer, targetsKey }: Config,
+  { name, scorer, targetsKey: questionsKey }: Config,
   { gradeConfigs }: Benchmark,
 ): Config | undefined {
+  const asked = askedAs({ config: name, scorer, questionsKey });
   return gradeConfigs.find(
-    (each) =>
-      each.grades === name &&
-      each.probes === undefined &&
-      each.targetsKey === targetsKey &&
-      canonicalText(judgedPartOf(each.scorer)) === canonicalText(judgedPartOf(scorer)),
+    ({ grades: config = '', probes, ...judges }) =>
+      probes === undefined &&
+      askedAs({ config, scorer: judges.scorer, questionsKey: judges.targetsKey }) === asked,
   );
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { laneOf, type OpenBreaker, type OpenBreakers } from '../domain/breaker.ts';
 import { type BudgetAccount, isAtBudget } from '../domain/budget.ts';
-import { lastGradeConfigOf, modelsOfConfig } from '../domain/config-models.ts';
+import { currentGradeConfigOf, modelsOfConfig } from '../domain/config-models.ts';
 import { type GroupHeader, groupStateSchema } from '../domain/group.ts';
 import { haltingBreakers } from '../domain/halting-breakers.ts';
 import {
@@ -141,7 +141,7 @@ function unfinishedConfigs(header: GroupHeader, tallies: readonly Tally[]): read
     const own = tallies.filter((tally) => tally.config === config);
     const unfinished = countCompleted(own) < cells * runs.length ? [config] : [];
     const hasToGrade = own.some(({ toGrade }) => toGrade > 0);
-    const grading = hasToGrade ? lastGradeConfigOf(header, config) : undefined;
+    const grading = hasToGrade ? currentGradeConfigOf(header, config) : undefined;
     return grading === undefined ? unfinished : [...unfinished, grading];
   });
 }

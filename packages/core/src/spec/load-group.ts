@@ -1,5 +1,5 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
-import { judgesOf } from '../domain/config-models.ts';
+import { currentGradeConfigOf, currentJudgesOf, judgesOf } from '../domain/config-models.ts';
 import { type GroupHeader, pricesOf } from '../domain/group.ts';
 import type { GroupRecord, Ledger } from '../ports/ledger.ts';
 import { resolveBenchmark, resolveLane } from './resolve-benchmark.ts';
@@ -46,18 +46,25 @@ export function benchmarkOf(header: GroupHeader): Benchmark {
       ...[...judgeLanes].map((name) => [name, resolveLane(spec, name)] as const),
       ...benchmark.lanes,
     ]),
-    configs: planned.map((config) => withLastJudges(config, gradeConfigs)),
+    configs: planned.map((config) => withCurrentJudges(config, header, gradeConfigs)),
     gradeConfigs,
   };
 }
 
-/** Gives a config the judges that were added to its group last, which grade it from then on. */
-function withLastJudges(config: Config, gradeConfigs: readonly Config[]): Config {
+/** Gives a config the scorer by whose judges it is graded by now, or which asks none any more. */
+function withCurrentJudges(
+  config: Config,
+  header: GroupHeader,
+  gradeConfigs: readonly Config[],
+): Config {
   const judgedBy = gradeConfigs.filter(({ grades }) => grades === config.name);
-  const gradedBy = judgedBy.findLast(({ probes }) => probes === undefined);
-  if (gradedBy === undefined) return { ...config, gradedBy, judgedBy: undefined };
-  const { scorer, scorerVersion, grading, targetsKey } = gradedBy;
-  return { ...config, scorer, scorerVersion, grading, targetsKey, gradedBy, judgedBy };
+  const current = currentJudgesOf(header, config.name);
+  if (judgedBy.length === 0 || current === undefined)
+    return { ...config, gradedBy: undefined, judgedBy: undefined };
+  const { scorer, grading, questionsKey: targetsKey } = current;
+  const name = currentGradeConfigOf(header, config.name);
+  const gradedBy = judgedBy.find((each) => each.name === name);
+  return { ...config, scorer, grading, targetsKey, gradedBy, judgedBy };
 }
 
 /** Reads a group and resolves its benchmark; undefined if there is no such group. */
