@@ -155,9 +155,12 @@ describe('thrice judge', () => {
     await folder.thrice('run', 'judged.toml');
     const first = await folder.replicate();
 
-    const { exitCode } = await folder.thrice('judge', folder.group, '--replicates', '3');
+    const { exitCode, stderr } = await folder.thrice('judge', folder.group, '--replicates', '3');
 
     expect(exitCode).toBe(0);
+    expect(stderr).toContain(
+      'edited: configs.a.scorer: was lab/judge, is lab/judge, 3 times each\n',
+    );
     expect(first?.score).toBe(0);
     // The first verdict on each answer, which was bought already, is no; the second and third are yes.
     expect(await folder.replicate()).toMatchObject({ scored: QUESTION_COUNT, score: 1 });
@@ -196,6 +199,7 @@ describe('thrice judge', () => {
     const { exitCode, stderr, stdout } = await folder.thrice('judge', folder.group, '--probe');
 
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    expect(stderr).toContain('edited: configs.a.probes: was nothing, is all\n');
     // It says yes to everything, also to nothing.
     expect(stdout).toContain('a: its judge is moved by the probe "empty"');
     expect(stdout).toContain('a: its judge goes by the order of two answers: it prefers the first');
@@ -331,6 +335,7 @@ describe('thrice judge', () => {
 
     const next = `next: thrice judge ${group} --model LANE/MODEL\n`;
     expect([judged, resumed, back].map(({ exitCode }) => exitCode)).toEqual([2, 2, 0]);
+    expect(judged.stderr).toContain('edited: configs.a.scorer: was includes, is lab/absent\n');
     expect(judged.stderr).toContain(
       `back to the scorers of the spec: thrice rescore ${group} --spec ${folder.spec}\n`,
     );

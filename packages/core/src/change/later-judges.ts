@@ -1,7 +1,8 @@
+import { judgeSpecSchema } from '../domain/benchmark-spec.ts';
 import { askedAs, currentJudgesOf } from '../domain/config-models.ts';
 import type { Grading } from '../domain/grading.ts';
 import { type GroupHeader, groupHeaderSchema, type LaterJudges } from '../domain/group.ts';
-import { judgeModelsOf } from '../domain/judge-models.ts';
+import { judgedScorerOf, judgeModelsOf } from '../domain/judge-models.ts';
 import type { Price } from '../domain/price.ts';
 import type { ScorerSpec } from '../domain/scorer.ts';
 
@@ -57,29 +58,35 @@ export function withLaterJudges(
   });
 }
 
-/** Records in a header that judges were added to it. */
+/** Records in a header that judges were added to it, and who graded before them. */
 export function recordJudges(
   before: GroupHeader,
   edited: GroupHeader,
-  at: string,
+  { at, earlier }: { readonly at: string; readonly earlier: Grading },
   { commandLine, toolVersion }: EditOrigin,
 ): GroupHeader {
+  const scorerBefore = (config: string) =>
+    earlier.configs.find((each) => each.config === config)?.scorer;
   const added = (edited.laterJudges ?? []).slice(before.laterJudges?.length ?? 0);
   const edit = {
     at,
     commandLine: [...commandLine],
     toolVersion,
-    changes: added.map(({ config, scorer }) => {
-      const earlier = currentJudgesOf(before, config);
-      const was = earlier === undefined ? null : describeScorer(earlier.scorer);
-      return { key: `configs.${config}.scorer`, was, is: describeScorer(scorer) };
-    }),
+    changes: added.map(({ config, scorer }) => ({
+      key: `configs.${config}.scorer`,
+      was: describeGrader(scorerBefore(config)),
+      is: describeGrader(scorer),
+    })),
     before: { specSha256: before.specSource.sha256, questions: before.questions },
   };
   return groupHeaderSchema.parse({ ...edited, edits: [...before.edits, edit] });
 }
 
-/** The judges of a scorer, or its kind where it asks none. */
-function describeScorer(scorer: ScorerSpec): string {
-  return judgeModelsOf(scorer).join(', ') || scorer.kind;
+/** The models that a scorer asks, and how often each; its kind if it asks none. */
+function describeGrader(scorer: ScorerSpec | undefined): string | null {
+  if (scorer === undefined) return null;
+  const models = judgeModelsOf(scorer).join(', ');
+  if (models === '') return scorer.kind;
+  const { replicates = 1 } = judgeSpecSchema.parse(judgedScorerOf(scorer));
+  return replicates === 1 ? models : `${models}, ${replicates} times each`;
 }

@@ -1,3 +1,4 @@
+import { answeringConfigOf } from '../domain/grade-cell.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import { writePlan } from '../plan/plan-group.ts';
 import type { FinalizeStores } from '../publish/graded-group.ts';
@@ -26,7 +27,11 @@ export async function probeGroup(
     at: clock.toIso(clock.now()),
     commandLine: [...commandLine],
     toolVersion,
-    changes: added.map((name) => ({ key: `configs.${name}.probes`, was: null, is: 'all' })),
+    changes: added.map((name) => ({
+      key: `configs.${answeringConfigOf(name)}.probes`,
+      was: null,
+      is: 'all',
+    })),
     before: { specSha256: header.specSource.sha256, questions: header.questions },
   };
   const edited = groupHeaderSchema.parse({

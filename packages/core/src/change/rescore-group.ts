@@ -61,10 +61,12 @@ export async function rescoreGroup(
 ): Promise<Regrading & { readonly header: GroupHeader }> {
   const { ledger, blobs, clock } = stores;
   const { header } = group;
+  const earlier = currentGrading(await readGradings(header, blobs));
   const regrading = await addGrading(group, edited, stores);
   const judged = withLaterJudges(header, regrading.grading, edited?.prices);
   if (judged === header) return { ...regrading, header };
-  const recorded = recordJudges(header, judged, clock.toIso(clock.now()), origin);
+  const at = clock.toIso(clock.now());
+  const recorded = recordJudges(header, judged, { at, earlier }, origin);
   if (!(await ledger.replaceHeader(header, recorded))) throw editedMeanwhile(header);
   // No answer is to be asked for.
   if (group.isPlanned) await ledger.markPlanned(recorded);
