@@ -9,7 +9,7 @@ interface Shown {
   /** The answer to be judged; two where they are to be compared. */
   readonly responses: readonly string[];
   readonly references: readonly string[];
-  /** The choices of the question, by their letter in lower case. */
+  /** The choices of the question, by their label in lower case. */
   readonly choices: ReadonlyMap<string, string>;
   readonly criterion: string | undefined;
 }
@@ -25,7 +25,7 @@ interface Verdict {
  * Judges as a prompt asks for it: by the form of HLE or of ToolOrchestra, by a criterion, or which of two answers is better.
  *
  * A fair judge finds an answer right if one of its lines is the reference answer, or states it ("The answer is X"), in
- * words or by the letter of a choice, and of two answers the one that is right. Where it has nothing to go by, such as with most criteria, it draws by the texts alone.
+ * words or by the label of a choice, and of two answers the one that is right. Where it has nothing to go by, such as with most criteria, it draws by the texts alone.
  */
 export function judgePrompt(prompt: string, behaviour: JudgeBehaviour, verdict: Verdict): string {
   const shown = readPrompt(prompt);
@@ -128,5 +128,5 @@ function readPrompt(prompt: string): Shown {
 /** Reads the choices that a question lists, as in `(B) Mercury`. */
 function readChoices(questions: readonly string[]): ReadonlyMap<string, string> {
   const lines = questions.flatMap((text) => [...text.matchAll(/^\(?([A-Z])[).] (.+)$/gm)]);
-  return new Map(lines.map(([, letter = '', text = '']) => [letter.toLowerCase(), text]));
+  return new Map(lines.map(([, label = '', text = '']) => [label.toLowerCase(), text]));
 }

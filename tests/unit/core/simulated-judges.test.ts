@@ -243,7 +243,7 @@ describe('a simulated judge', () => {
     ['B', 1],
     ['The answer is Mercury.', 1],
     ['The answer is (A)', 0],
-  ])('reads %j as the choice that its letter names', (output, score) => {
+  ])('reads %j as the choice that its label names', (output, score) => {
     const planets = aQuestion({
       question: 'Which planet is the smallest?',
       choices: ['Venus', 'Mercury'],

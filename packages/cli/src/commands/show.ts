@@ -121,8 +121,8 @@ async function readGradeCell(
 }
 
 /**
- * What the judges of an answer are asked, by step: up to the first step without a verdict. Empty while there is no answer,
- * and where the answer needs no judge.
+ * What the judges of an answer are asked, by step, up to the first that no judge has answered. Empty while there is no
+ * answer, and where the answer needs no judge.
  */
 async function readJudgePrompts(
   run: string,
