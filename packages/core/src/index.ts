@@ -401,9 +401,11 @@ export { recordEvent, sendNotification } from './reconcile/notifications.ts';
 export { raiseCommand, reachedCapOf } from './reconcile/raise-command.ts';
 export { reconcileGroups } from './reconcile/reconcile-groups.ts';
 export { repairTallies } from './reconcile/repair-tallies.ts';
+export { type ConfigBaselines, compareWithBaselines } from './results/baseline-report.ts';
 export { bbhSizeOf } from './results/bbh-averages.ts';
 export { type BudgetSummary, summarizeBudget } from './results/budget-summary.ts';
 export { compareWithGold, type GoldReport } from './results/compare-with-gold.ts';
+export { type BaselineStores, countBaselines } from './results/count-baselines.ts';
 export {
   type Figure,
   type JudgeReport,

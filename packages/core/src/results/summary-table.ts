@@ -1,4 +1,5 @@
 import { countOf } from '../wording.ts';
+import { baselineNotes, type ConfigBaselines } from './baseline-report.ts';
 import {
   controlNotes,
   metricDataNames,
@@ -36,12 +37,15 @@ export function renderSummary(
     columns = summaryColumns,
     width,
     isNamed = false,
+    baselines = [],
   }: {
     readonly columns?: readonly SummaryColumn[];
     /** Characters of a line of text. @default no limit */
     readonly width?: number | undefined;
     /** Whether the name of the group stands above already. @default false */
     readonly isNamed?: boolean;
+    /** A line below the table names each config that does not beat its own. @default none */
+    readonly baselines?: readonly ConfigBaselines[] | undefined;
   } = {},
 ): string {
   if (form === 'csv') return renderData(summary.configs, columns);
@@ -52,7 +56,7 @@ export function renderSummary(
     renderColumns(summary.configs, shown, { form, width }),
     renderMetrics(summary.configs, form, width),
     renderProbes(summary.configs, form, width),
-    ...notes(summary, legend, width),
+    ...notes(summary, { legend, beaten: baselineNotes(baselines) }, width),
   ]
     .filter((part) => part !== '')
     .join('\n');
@@ -150,7 +154,11 @@ function describeSize({ questions, configs }: Summary): string {
   return `${countOf(questions, 'question')}, ${countOf(replicateCount, 'replicate')}\n`;
 }
 
-function notes(summary: Summary, legend: readonly string[], width: number | undefined): string[] {
+function notes(
+  summary: Summary,
+  { legend, beaten }: { readonly legend: readonly string[]; readonly beaten: readonly string[] },
+  width: number | undefined,
+): string[] {
   const withheld = summary.configs.filter(({ replicates }) =>
     replicates.some(({ headline }) => headline === null),
   );
@@ -175,13 +183,14 @@ function notes(summary: Summary, legend: readonly string[], width: number | unde
       ),
   );
   const averages = summary.configs.flatMap((entry) => averageLines(entry, summary.coverageFloor));
-  const beaten = [
+  const doubts = [
+    ...beaten,
     ...controlNotes(summary.configs),
     ...judgeNotes(summary.configs),
     ...confidenceNotes(summary.configs),
   ];
   const about = [...legend, ...probeNotes(summary.configs)];
-  return [[...about, ...lines, ...beaten, ...truncated, ...otherModels], averages]
+  return [[...about, ...lines, ...doubts, ...truncated, ...otherModels], averages]
     .filter((part) => part.length > 0)
     .map((part) => part.map((line) => `${wrapLine(line, width)}\n`).join(''));
 }

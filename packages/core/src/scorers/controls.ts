@@ -29,7 +29,8 @@ export const controls: readonly Control[] = [
   { metric: 'lead_over_constant', label: 'always "A"', text: () => 'A', citationCount: 0 },
 ];
 
-function echoOf({ question, messages }: Question): string {
+/** The text of a question, images left out; empty without one. */
+export function echoOf({ question, messages }: Question): string {
   if (question !== null) return question;
   return (messages ?? [])
     .filter(({ role }) => role === 'user')
