@@ -239,7 +239,8 @@ function addInspectCommands(program: Command, run: Run): void {
   program
     .command('summarize')
     .description('print the results table over replicates (default: of the newest group)')
-    .argument('[group]', 'group name, unique prefix, or label')
+    .argument('[groups...]', 'group name, unique prefix, or label; several are put in one table')
+    .option('--label <label>', 'put all groups of this label in one table')
     .option('--latest', 'summarize the newest group, as without a name')
     .option('--md', 'print Markdown')
     .option('--csv', 'print CSV')

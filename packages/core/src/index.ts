@@ -427,7 +427,12 @@ export {
   formatPlain,
   NO_FIGURE,
 } from './results/summary-formats.ts';
-export { renderSummary, renderTagTable } from './results/summary-table.ts';
+export {
+  renderSummaries,
+  renderSummary,
+  renderTagTable,
+  type SummaryWithBaselines,
+} from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';
 export { confidenceOf } from './scorers/confidence/answer-alone.ts';
 export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';

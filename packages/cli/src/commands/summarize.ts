@@ -1,10 +1,12 @@
 import {
   type LoadedGroup,
+  loadGroup,
   readRun,
+  renderSummaries,
   renderSummary,
   renderTable,
   renderTagTable,
-  type Summary,
+  type SummaryWithBaselines,
   suggestName,
   type TableForm,
   ThriceError,
@@ -12,7 +14,8 @@ import {
 import { findFormat, type ResultFormat } from '@thrice/formats';
 import { countSummary } from '../engine/count-summary.ts';
 import type { Engine, EngineOptions } from '../engine/engine.ts';
-import { findGroup, newestGroup, onlyRun } from '../engine/find-group.ts';
+import { findBaselines } from '../engine/find-baselines.ts';
+import { findGroup, listFor, newestGroup, onlyRun } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -20,6 +23,8 @@ import { plainText, type Terminal } from '../shell/terminal.ts';
 /** Options of `thrice summarize`. */
 export interface SummarizeOptions extends EngineOptions {
   readonly latest?: boolean;
+  /** Summarizes all groups of this label. */
+  readonly label?: string;
   readonly md?: boolean;
   readonly csv?: boolean;
   readonly by?: string;
@@ -27,48 +32,115 @@ export interface SummarizeOptions extends EngineOptions {
   readonly json?: boolean;
 }
 
-/** `thrice summarize`: prints the summary of a group, computed from its records. */
+/** `thrice summarize`: prints the summary of a group, computed from its records, or of several in one table. */
 export async function summarizeGroup(
   terminal: Terminal,
-  name: string | undefined,
+  names: readonly string[],
   options: SummarizeOptions,
 ): Promise<ExitCode> {
-  if (name !== undefined && options.latest === true) {
-    throw new ThriceError({
-      code: 'invalid-argument',
-      message: `summarize: expected a group or --latest, received both: "${name}" and --latest; leave one of them out`,
-    });
-  }
-  if (options.by !== undefined && options.view !== undefined) {
-    throw new ThriceError({
-      code: 'invalid-argument',
-      message: 'summarize: expected --by or --view, received both; leave one of them out',
-    });
-  }
+  refuseConflicts(names, options);
   const format = options.view === undefined ? undefined : findFormat(options.view);
   using engine = await openEngine(options, terminal);
-  const group =
-    name === undefined
-      ? await newestGroup(engine.ledger)
-      : await findGroup(engine.ledger, name, engine.flag);
+  const groups = await findGroups(names, options, engine);
+  const [group] = groups;
+  if (group === undefined) throw withoutGroups(options.label ?? '', engine);
   if (format !== undefined) return await printView(group, format, { engine, terminal, options });
-  const summary = await countSummary(group, engine);
-  if (options.by !== undefined) checkTag(options.by, summary);
-  if (options.json === true) {
-    terminal.print(JSON.stringify(summary, null, 2));
-    return exitCodes.complete;
+  const summaries: SummaryWithBaselines[] = [];
+  for (const each of groups) {
+    const summary = await countSummary(each, engine);
+    summaries.push({ summary, baselines: await findBaselines(each, summary, engine) });
   }
+  if (options.by !== undefined) checkTag(options.by, summaries);
+  const isList = names.length > 1 || options.label !== undefined;
+  print(summaries, isList, { terminal, options });
+  return exitCodes.complete;
+}
+
+function print(
+  summaries: readonly SummaryWithBaselines[],
+  isList: boolean,
+  { terminal, options }: { readonly terminal: Terminal; readonly options: SummarizeOptions },
+): void {
   const form = formOf(options);
   const width = terminal.printColumns;
-  const tables = [
-    // A CSV document is one table.
-    ...(form === 'csv' && options.by !== undefined
-      ? []
-      : [renderSummary(summary, form, { width })]),
-    ...(options.by === undefined ? [] : [renderTagTable(summary, options.by, form, width)]),
-  ];
-  terminal.print(plainText(tables.map((table) => table.trimEnd()).join('\n\n')));
-  return exitCodes.complete;
+  const documents = summaries.map(({ summary, baselines }) => ({ ...summary, baselines }));
+  if (options.json === true) {
+    terminal.print(JSON.stringify(isList ? documents : documents[0], null, 2));
+  } else if (isList) {
+    terminal.print(plainText(renderSummaries(summaries, form, width).trimEnd()));
+  } else {
+    const tables = summaries.flatMap((each) => renderTables(each, options, { form, width }));
+    terminal.print(plainText(tables.map((table) => table.trimEnd()).join('\n\n')));
+  }
+}
+
+/** The table of a group, and with `--by` that of the tag; a CSV document is one table. */
+function renderTables(
+  { summary, baselines }: SummaryWithBaselines,
+  { by }: SummarizeOptions,
+  { form, width }: { readonly form: TableForm; readonly width: number | undefined },
+): readonly string[] {
+  if (by === undefined) return [renderSummary(summary, form, { width, baselines })];
+  const tagTable = renderTagTable(summary, by, form, width);
+  return form === 'csv'
+    ? [tagTable]
+    : [renderSummary(summary, form, { width, baselines }), tagTable];
+}
+
+/** @throws {ThriceError} `invalid-argument` for options that exclude each other. */
+function refuseConflicts(
+  names: readonly string[],
+  { latest, label, by, view }: SummarizeOptions,
+): void {
+  const given = names.map((name) => `"${name}"`).join(', ');
+  const conflicts = [
+    [
+      latest === true && names.length > 0,
+      `a group or --latest, received both: ${given} and --latest`,
+    ],
+    [label !== undefined && names.length > 0, `groups or --label, received both`],
+    [label !== undefined && latest === true, '--latest or --label, received both'],
+    [by !== undefined && view !== undefined, '--by or --view, received both'],
+    [
+      (by ?? view) !== undefined && (names.length > 1 || label !== undefined),
+      `one group with ${by === undefined ? '--view' : '--by'}, received several`,
+    ],
+  ] as const;
+  const conflict = conflicts.find(([isGiven]) => isGiven);
+  if (conflict === undefined) return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `summarize: expected ${conflict[1]}; leave one of them out`,
+  });
+}
+
+/** The groups that were named, each once; those of a label, the oldest first; without either, the newest. */
+async function findGroups(
+  names: readonly string[],
+  { label }: SummarizeOptions,
+  { ledger, flag }: Engine,
+): Promise<readonly LoadedGroup[]> {
+  if (label !== undefined) {
+    const records = await listFor(label, ledger);
+    const labelled = records.filter(
+      ({ header, state }) => header.label === label && state !== 'deleting',
+    );
+    return labelled.toReversed().map(loadGroup);
+  }
+  if (names.length === 0) return [await newestGroup(ledger)];
+  const groups = new Map<string, LoadedGroup>();
+  for (const name of names) {
+    const group = await findGroup(ledger, name, flag);
+    groups.set(group.header.group, group);
+  }
+  return [...groups.values()];
+}
+
+function withoutGroups(label: string, { flag }: Engine): ThriceError {
+  return new ThriceError({
+    code: 'unknown-group',
+    message: `"${label}": no group has this label; "thrice ls${flag}" lists all groups`,
+  });
 }
 
 function formOf({ csv, md }: SummarizeOptions): TableForm {
@@ -104,7 +176,8 @@ async function printView(
   return exitCodes.complete;
 }
 
-function checkTag(tag: string, { configs }: Summary): void {
+function checkTag(tag: string, summaries: readonly SummaryWithBaselines[]): void {
+  const configs = summaries.flatMap(({ summary }) => summary.configs);
   const known = [...new Set(configs.flatMap(({ byTag }) => Object.keys(byTag)))];
   if (known.includes(tag)) return;
   const expected =

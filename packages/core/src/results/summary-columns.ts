@@ -1,4 +1,5 @@
 import { sumKnown } from '../domain/known-sum.ts';
+import { ownValue } from '../domain/question.ts';
 import type { ConfigSummary, ReplicateSummary } from './summary.ts';
 import {
   formatDistance,
@@ -20,6 +21,10 @@ export interface SummaryColumn<Value = unknown> {
   readonly isHiddenWhenEmpty?: boolean;
   /** True if the text form omits the column while no config has a figure; it shows a 0. */
   readonly isHiddenWhenUnknown?: boolean;
+  /** True if the column is in CSV only. */
+  readonly isData?: boolean;
+  /** True if text and Markdown omit the column while it is 1 for every config. */
+  readonly isHiddenWhenOne?: boolean;
   /** True if Markdown omits the column then, too: it is about few groups. */
   readonly isRare?: boolean;
   /** What it counts, for a reader who knows the table only. */
@@ -28,6 +33,19 @@ export interface SummaryColumn<Value = unknown> {
   value(config: ConfigSummary): Value;
   format(value: Value): string;
 }
+
+/** Figures of a replicate of which CSV has mean and sample variance over replicates, by their names in `summary.json`. */
+const MOMENTS = [
+  'score',
+  'coverage',
+  'failed',
+  'brier',
+  'ece',
+  'costUsd',
+  'costUsdPerQuestion',
+  'latency.totalS',
+  'latency.meanS',
+] as const;
 
 /** The columns of the summary table, from left to right. To add one, add an entry. */
 export const summaryColumns: readonly SummaryColumn[] = [
@@ -72,6 +90,14 @@ export const summaryColumns: readonly SummaryColumn[] = [
     title: 'n',
     names: ['cells'],
     value: totalOf(({ questions }) => questions),
+    format: String,
+  }),
+  column({
+    title: 'K',
+    names: ['replicates'],
+    isHiddenWhenOne: true,
+    legend: 'K: replicates; n: the cells of all of them',
+    value: ({ replicates }) => replicates.length,
     format: String,
   }),
   column({
@@ -218,7 +244,32 @@ export const summaryColumns: readonly SummaryColumn[] = [
     value: totalOf(({ notAttempted }) => notAttempted),
     format: String,
   }),
+  ...MOMENTS.map((field) =>
+    column({
+      ...{ title: `mean and variance of ${field}`, names: momentNames(field), isData: true },
+      value: (config) =>
+        field === 'score' && !hasHeadline(config) ? null : momentsOf(config, field.split('.')),
+      format: String,
+    }),
+  ),
 ];
+
+/** The columns in CSV of mean and sample variance over replicates. @param field - As in `summary.json`. */
+export function momentNames(field: string): readonly string[] {
+  return [`mean.${field}`, `variance.${field}`];
+}
+
+/** Mean and sample variance over replicates. @param path - A figure of a replicate, or one within it. */
+export function momentsOf(
+  { mean, variance }: ConfigSummary,
+  [field = '', nested]: readonly string[],
+): readonly (number | null)[] {
+  return [mean, variance].map((moments) => {
+    const found = ownValue(moments, field);
+    if (nested === undefined || typeof found !== 'object' || found === null) return toNumber(found);
+    return toNumber(ownValue(found, nested));
+  });
+}
 
 /** Checks that a column's `format` accepts what its `value` returns. */
 export function column<Value>(entry: SummaryColumn<Value>): SummaryColumn {

@@ -9,7 +9,13 @@ import {
 } from './metric-table.ts';
 import { probeNotes, renderProbes } from './probe-table.ts';
 import type { ConfigSummary, Summary } from './summary.ts';
-import { type SummaryColumn, summaryColumns } from './summary-columns.ts';
+import {
+  column,
+  momentNames,
+  momentsOf,
+  type SummaryColumn,
+  summaryColumns,
+} from './summary-columns.ts';
 import {
   formatDollars,
   formatFigure,
@@ -49,14 +55,71 @@ export function renderSummary(
   } = {},
 ): string {
   if (form === 'csv') return renderData(summary.configs, columns);
-  const shown = shownColumns(summary.configs, columns, form);
-  const legend = shown.flatMap((column) => column.legend ?? []);
+  const heading = `${isNamed ? '' : `${summary.group}: `}${describeSize(summary)}`;
+  return render([{ summary, baselines }], form, { heading: [heading], columns, width });
+}
+
+/** A summary, and the baselines of its configs. */
+export interface SummaryWithBaselines {
+  readonly summary: Summary;
+  readonly baselines: readonly ConfigBaselines[];
+}
+
+/**
+ * Renders the summaries of several groups as one table, whose rows name their group: in CSV in a column of its own, elsewhere
+ * before the name of the config. Otherwise as {@link renderSummary} does.
+ *
+ * @param width - Characters of a line of text. @default no limit
+ */
+export function renderSummaries(
+  groups: readonly SummaryWithBaselines[],
+  form: TableForm,
+  width?: number,
+): string {
+  if (form === 'csv') {
+    const groupOf = new Map(
+      groups.flatMap(({ summary }) => summary.configs.map((each) => [each, summary.group])),
+    );
+    const group = column({
+      ...{ title: 'group', names: ['group'], format: formatPlain },
+      value: (config) => groupOf.get(config),
+    });
+    return renderData([...groupOf.keys()], [group, ...summaryColumns]);
+  }
+  const heading = groups.map(({ summary }) => `${summary.group}: ${describeSize(summary)}`);
+  return render(groups.map(withGroupNames), form, { heading, columns: summaryColumns, width });
+}
+
+function withGroupNames({ summary, baselines }: SummaryWithBaselines): SummaryWithBaselines {
+  const { group, configs } = summary;
+  const named = <Entry extends { readonly config: string }>(entry: Entry) => {
+    return { ...entry, config: `${group} ${entry.config}` };
+  };
+  return { summary: { ...summary, configs: configs.map(named) }, baselines: baselines.map(named) };
+}
+
+function render(
+  groups: readonly SummaryWithBaselines[],
+  form: 'text' | 'md',
+  {
+    heading,
+    columns,
+    width,
+  }: {
+    readonly heading: readonly string[];
+    readonly columns: readonly SummaryColumn[];
+    readonly width: number | undefined;
+  },
+): string {
+  const configs = groups.flatMap(({ summary }) => summary.configs);
+  const shown = shownColumns(configs, columns, form);
+  const legend = shown.flatMap((each) => each.legend ?? []);
   return [
-    wrapLine(`${isNamed ? '' : `${summary.group}: `}${describeSize(summary)}`, width),
-    renderColumns(summary.configs, shown, { form, width }),
-    renderMetrics(summary.configs, form, width),
-    renderProbes(summary.configs, form, width),
-    ...notes(summary, { legend, beaten: baselineNotes(baselines) }, width),
+    `${heading.map((line) => wrapLine(line, width)).join(form === 'md' ? '\n\n' : '\n')}\n`,
+    renderColumns(configs, shown, { form, width }),
+    renderMetrics(configs, form, width),
+    renderProbes(configs, form, width),
+    ...notes(groups, legend, width),
   ]
     .filter((part) => part !== '')
     .join('\n');
@@ -71,8 +134,13 @@ function renderData(configs: readonly ConfigSummary[], columns: readonly Summary
       return names.map((_, index) => formatPlain(parts[index]));
     }),
     ...metrics.flatMap((metric) => metricDataOf(config, metric).map(formatPlain)),
+    ...metrics.flatMap((metric) => momentsOf(config, ['metrics', metric]).map(formatPlain)),
   ]);
-  const header = [...columns.flatMap(({ names }) => names), ...metrics.flatMap(metricDataNames)];
+  const header = [
+    ...columns.flatMap(({ names }) => names),
+    ...metrics.flatMap(metricDataNames),
+    ...metrics.flatMap((metric) => momentNames(`metrics.${metric}`)),
+  ];
   return renderTable(header, rows, 'csv');
 }
 
@@ -84,7 +152,10 @@ function shownColumns(
   columns: readonly SummaryColumn[],
   form: TableForm,
 ): readonly SummaryColumn[] {
-  return columns.filter(({ isHiddenWhenEmpty, isHiddenWhenUnknown, isRare, value, format }) => {
+  return columns.filter((each) => {
+    const { isHiddenWhenEmpty, isHiddenWhenUnknown, isHiddenWhenOne, isRare, value, format } = each;
+    if (each.isData === true) return false;
+    if (isHiddenWhenOne === true) return configs.some((config) => value(config) !== 1);
     if (form === 'text' && isHiddenWhenUnknown === true)
       return configs.some((config) => value(config) !== null);
     if ((form === 'text' ? isHiddenWhenEmpty : isRare) !== true) return true;
@@ -151,22 +222,45 @@ function isCovered(
 
 function describeSize({ questions, configs }: Summary): string {
   const replicateCount = Math.max(0, ...configs.map(({ replicates }) => replicates.length));
-  return `${countOf(questions, 'question')}, ${countOf(replicateCount, 'replicate')}\n`;
+  return `${countOf(questions, 'question')}, ${countOf(replicateCount, 'replicate')}`;
 }
 
 function notes(
-  summary: Summary,
-  { legend, beaten }: { readonly legend: readonly string[]; readonly beaten: readonly string[] },
+  groups: readonly SummaryWithBaselines[],
+  legend: readonly string[],
   width: number | undefined,
 ): string[] {
-  const withheld = summary.configs.filter(({ replicates }) =>
+  const lines = groups.flatMap(({ summary: { configs, coverageFloor }, baselines }) => [
+    ...withheldNotes(configs, coverageFloor),
+    ...baselineNotes(baselines),
+    ...controlNotes(configs),
+    ...judgeNotes(configs),
+    ...confidenceNotes(configs),
+    ...answerNotes(configs),
+  ]);
+  const averages = groups.flatMap(({ summary: { configs, coverageFloor } }) =>
+    configs.flatMap((entry) => averageLines(entry, coverageFloor)),
+  );
+  const about = groups.flatMap(({ summary: { configs } }) => probeNotes(configs));
+  return [[...legend, ...about, ...lines], averages]
+    .filter((part) => part.length > 0)
+    .map((part) => part.map((line) => `${wrapLine(line, width)}\n`).join(''));
+}
+
+function withheldNotes(configs: readonly ConfigSummary[], coverageFloor: number): string[] {
+  const withheld = configs.filter(({ replicates }) =>
     replicates.some(({ headline }) => headline === null),
   );
-  const floor = formatPercent(summary.coverageFloor);
   const names = withheld.map(({ config }) => config).join(', ');
-  const lines =
-    names === '' ? [] : [`${names}: score withheld, coverage is below the floor of ${floor} %`];
-  const truncated = summary.configs.flatMap(({ config, replicates }) => {
+  const floor = formatPercent(coverageFloor);
+  return names === ''
+    ? []
+    : [`${names}: score withheld, coverage is below the floor of ${floor} %`];
+}
+
+/** Says whose answers were cut off, or came from other models than those asked. */
+function answerNotes(configs: readonly ConfigSummary[]): readonly string[] {
+  const truncated = configs.flatMap(({ config, replicates }) => {
     const count = replicates.reduce((sum, replicate) => sum + replicate.truncated, 0);
     return count === 0
       ? []
@@ -174,7 +268,7 @@ function notes(
           `${config}: ${countOf(count, 'answer')} cut off by ${count === 1 ? 'its' : 'their'} token limit`,
         ];
   });
-  const otherModels = summary.configs.flatMap(({ config, servedModels }) =>
+  const otherModels = configs.flatMap(({ config, servedModels }) =>
     servedModels
       .filter(({ isOther }) => isOther)
       .map(
@@ -182,17 +276,7 @@ function notes(
           `${config}: answers of ${model} from "${servedModel}": ${calls}`,
       ),
   );
-  const averages = summary.configs.flatMap((entry) => averageLines(entry, summary.coverageFloor));
-  const doubts = [
-    ...beaten,
-    ...controlNotes(summary.configs),
-    ...judgeNotes(summary.configs),
-    ...confidenceNotes(summary.configs),
-  ];
-  const about = [...legend, ...probeNotes(summary.configs)];
-  return [[...about, ...lines, ...doubts, ...truncated, ...otherModels], averages]
-    .filter((part) => part.length > 0)
-    .map((part) => part.map((line) => `${wrapLine(line, width)}\n`).join(''));
+  return [...truncated, ...otherModels];
 }
 
 /** Says whose judges are their own models, or are moved by what says nothing about an answer. */
