@@ -1,6 +1,6 @@
 import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { benchmarkSpecSchema } from '@thrice/core';
+import { benchmarkSpecSchema, type Summary } from '@thrice/core';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@thrice/simulator';
 import { parse as parseToml } from 'smol-toml';
 import { describe, expect, it } from 'vitest';
@@ -311,6 +311,8 @@ describe('thrice summarize', () => {
         'b        25.0  4.6–69.9  25.0–25.0     100.0  4    <s>         36           9       4',
         '',
         legend,
+        'a: 25.0 is no more than the question echoed, 100.0 (n 4)',
+        'b: 25.0 is no more than the question echoed, 100.0 (n 4)',
         '',
         'config  topic  score  correct  with score  cells',
         'a       sums    50.0        1           2      2',
@@ -337,6 +339,7 @@ describe('thrice summarize', () => {
         '',
         legend,
         'waste: the cost of discarded calls (failed and repeated ones, duplicates), which cost does not include',
+        'a: 25.0 is no more than the question echoed, 100.0 (n 4)',
         '',
         '| config | topic | score | correct | with score | cells |',
         '| ------ | ----- | ----: | ------: | ---------: | ----: |',
@@ -362,6 +365,9 @@ describe('thrice summarize', () => {
       scoreUpper: '0.25',
       coverage: '1',
       cells: '4',
+      replicates: '1',
+      'mean.score': '0.25',
+      'variance.score': '',
       costUsd: '',
       wasteUsd: '0',
       failed: '0',
@@ -371,7 +377,7 @@ describe('thrice summarize', () => {
     );
   });
 
-  it('prints the published summary as JSON', async () => {
+  it('prints the published summary as JSON, with the baselines of each config', async () => {
     await using simulator = await startSimulator(hostileAnswers);
     await using folder = await finishedFolder(simulator);
     const group = await groupOf(folder);
@@ -379,7 +385,59 @@ describe('thrice summarize', () => {
     const { stdout } = await callThrice(['summarize', 'trial', '--json'], { cwd: folder.path });
 
     const published = await readFile(folder.resolve('.thrice/runs', group, 'summary.json'), 'utf8');
-    expect(stdout).toBe(published);
+    const { baselines, ...summary } = JSON.parse(stdout) as { readonly baselines: unknown };
+    expect(summary).toEqual(JSON.parse(published));
+    expect(baselines).toMatchObject([
+      { config: 'a', score: 0.25, best: { baseline: 'echo', score: 1, n: 4 }, isAboveBest: false },
+      { config: 'b', score: 0.25, best: { baseline: 'echo', score: 1, n: 4 }, isAboveBest: false },
+    ]);
+  });
+
+  it('puts groups by name, or all of a label, in one table whose rows name their group', async () => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator, ['--configs', 'a']);
+    const again = ['run', 'benchmark.toml', '--label', 'trial', '--replicates', '2'];
+    expect((await callThrice(again, { cwd: folder.path })).exitCode).toBe(0);
+    const { stdout: listed } = await callThrice(['ls', '--json'], { cwd: folder.path });
+    const groups = JSON.parse(listed) as readonly { readonly group: string }[];
+    const [newer = '', older = ''] = groups.map(({ group }) => group);
+
+    const text = await callThrice(['summarize', '--label', 'trial'], { cwd: folder.path });
+    const csv = await callThrice(['summarize', newer, older, newer, '--csv'], { cwd: folder.path });
+    const json = await callThrice(['summarize', '--label', 'trial', '--json'], {
+      cwd: folder.path,
+    });
+
+    expect(text.stdout).toContain(`${older}: 4 questions, 1 replicate\n${newer}: 4 questions, 2`);
+    const rows = text.stdout.split('\n').filter((line) => / [ab] {2}/.test(line));
+    expect(rows.map((line) => line.split(/ {2,}/)[0])).toEqual([
+      `${older} a`,
+      `${newer} a`,
+      `${newer} b`,
+    ]);
+    const data = csv.stdout.trimEnd().split('\n').slice(1);
+    expect(data.map((line) => line.split(',').slice(0, 2))).toEqual([
+      [newer, 'a'],
+      [newer, 'b'],
+      [older, 'a'],
+    ]);
+    const documents = JSON.parse(json.stdout) as readonly Summary[];
+    expect(documents.map(({ group }) => group)).toEqual([older, newer]);
+  });
+
+  it.each([
+    [['--label', 'nothing'], 'no group has this label'],
+    [['trial', '--label', 'trial'], 'expected groups or --label, received both'],
+    [['--label', 'trial', '--by', 'topic'], 'expected one group with --by, received several'],
+    [['trial', 'trial', '--view', 'echo'], 'expected one group with --view, received several'],
+  ])('refuses %j', async (argv, problem) => {
+    await using simulator = await startSimulator(hostileAnswers);
+    await using folder = await finishedFolder(simulator, ['--configs', 'a']);
+
+    const { exitCode, stderr } = await call(folder, 'summarize', ...argv);
+
+    expect(exitCode).toBe(64);
+    expect(stderr).toContain(problem);
   });
 });
 

@@ -42,6 +42,7 @@ const replacedWords: readonly ReplacedWord[] = [
     allowedIn: [
       'examples/quickstart/questions.jsonl',
       'packages/core/src/domain/choices.ts',
+      'packages/core/src/results/count-baselines.ts',
       'packages/core/src/scorers/choice.ts',
       'packages/core/src/scorers/choice/boxed.ts',
       'packages/core/src/scorers/choice/corrections.ts',

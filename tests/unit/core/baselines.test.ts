@@ -79,19 +79,19 @@ function summaryOf(config: Config, scores: readonly number[], failedCount = 0): 
 }
 
 describe('the baselines of questions with choices', () => {
-  it('are the best constant letter, the longest choice, an echo, nothing, and the most frequent target', async () => {
+  it('are the best constant choice, the longest one, an echo, nothing, and the most frequent target', async () => {
     const found = await countOne(choiceQuestions, aConfig({ scorer: { kind: 'choice' } }));
 
     expect(found).toEqual([
       { baseline: 'empty', text: '', score: 0, n: 3 },
       { baseline: 'echo', text: null, score: 0, n: 3 },
-      { baseline: 'constant-letter', text: 'C', score: 2 / 3, n: 3 },
+      { baseline: 'constant-choice', text: 'C', score: 2 / 3, n: 3 },
       { baseline: 'longest-choice', text: null, score: 1 / 3, n: 3 },
       { baseline: 'frequent-target', text: 'C', score: 2 / 3, n: 3 },
     ]);
   });
 
-  it('give letter and choice in any form that a target has', async () => {
+  it('give a choice in any form that a target has', async () => {
     const forms = ['(C)', 'a bird', 'A'].map((target, index) => ({
       ...(choiceQuestions[index] ?? aQuestion()),
       target: [target],
@@ -99,7 +99,7 @@ describe('the baselines of questions with choices', () => {
 
     const scores = await scoresOf(forms, aConfig());
 
-    expect(scores).toMatchObject({ 'constant-letter': 1 / 3, 'longest-choice': 1 / 3 });
+    expect(scores).toMatchObject({ 'constant-choice': 1 / 3, 'longest-choice': 1 / 3 });
   });
 
   it('answer nothing where a question has no choices', async () => {
@@ -109,7 +109,7 @@ describe('the baselines of questions with choices', () => {
 
     expect(scores).toMatchObject({
       empty: 1 / 4,
-      'constant-letter': 2 / 4,
+      'constant-choice': 2 / 4,
       'longest-choice': 2 / 4,
     });
   });

@@ -142,6 +142,8 @@ describe('the tables of a summary', () => {
       'metrics.words.sum': '24',
       'metrics.cost.n': '1',
       'metrics.cost.variance': '',
+      'mean.metrics.words': '6',
+      'variance.metrics.words': '18',
     });
   });
 

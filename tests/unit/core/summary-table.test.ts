@@ -1,4 +1,10 @@
-import { renderSummary, renderTagTable, type Summary, SummaryBuilder } from '@thrice/core';
+import {
+  renderSummaries,
+  renderSummary,
+  renderTagTable,
+  type Summary,
+  SummaryBuilder,
+} from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { aCall, aCellRow, aGroupHeader, aRowWithoutScore } from '../../support/builders.ts';
 
@@ -198,5 +204,44 @@ describe('the table of probes', () => {
       'direct: not probed: "swapped", which takes the answers of a second config',
     );
     expect(renderSummary(wholeSummary(), 'text')).not.toContain('probe');
+  });
+});
+
+describe('the summaries of several groups', () => {
+  const groups = [mixedSummary(), { ...thinSummary(0.5), group: 'other-20260102T030405Z' }].map(
+    (summary) => ({ summary, baselines: [] }),
+  );
+
+  it.each([
+    ['text', 'groups.txt'],
+    ['md', 'groups.md'],
+    ['csv', 'groups.csv'],
+  ] as const)('are one table whose rows name their group (%s)', async (form, file) => {
+    await expect(renderSummaries(groups, form)).toMatchFileSnapshot(`${fixtures}/${file}`);
+  });
+
+  it('name the group of a config that does not beat its best baseline', () => {
+    const best = { baseline: 'empty', text: '', score: 0.5, n: 4 } as const;
+    const beaten = { config: 'a', score: 0.375, baselines: [best], best, isAboveBest: false };
+
+    const text = renderSummaries([{ summary: mixedSummary(), baselines: [beaten] }], 'md');
+
+    expect(text).toContain(
+      '\ndemo-20260102T030405Z a: 37.5 is no more than an empty answer, 50.0 (n 4)\n',
+    );
+  });
+
+  it('are pure data as CSV, in which no name runs as a formula', () => {
+    const [first] = mixedSummary().configs;
+    const configs = first === undefined ? [] : [{ ...first, config: '@SUM(A1)' }];
+    const summary = { ...mixedSummary(), group: '=1+1', configs };
+
+    const lines = renderSummaries([{ summary, baselines: [] }], 'csv')
+      .trimEnd()
+      .split('\n');
+
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toMatch(/^'=1\+1,'@SUM\(A1\),0\.375,/);
+    expect(lines[0]?.split(',')).toHaveLength(lines[1]?.split(',').length ?? 0);
   });
 });

@@ -4,7 +4,7 @@ import { formatPercent } from './summary-formats.ts';
 
 /** What a way of answering that needs no model scores. */
 export interface Baseline {
-  readonly baseline: 'empty' | 'echo' | 'constant-letter' | 'longest-choice' | 'frequent-target';
+  readonly baseline: 'empty' | 'echo' | 'constant-choice' | 'longest-choice' | 'frequent-target';
   /** What it always answers; null where that depends on the question. */
   readonly text: string | null;
   /** Mean score, 0..1, by the scorer of the config; null if no question has a grade. */
@@ -82,7 +82,7 @@ function describeBaseline({ baseline, text }: Baseline): string {
       return 'an empty answer';
     case 'echo':
       return 'the question echoed';
-    case 'constant-letter':
+    case 'constant-choice':
       return `always ${shown}`;
     case 'longest-choice':
       return 'always the longest choice';

@@ -26,7 +26,7 @@ export interface BaselineStores extends Grader {
 
 /**
  * Scores five ways of answering without a model on the questions of each config, by its scorer: nothing, the question
- * itself, the same letter every time (the best one), the longest choice, and the most frequent target.
+ * itself, the same choice every time (the best one), the longest choice, and the most frequent target.
  *
  * Reads the stored questions once. A question for which a baseline has no answer counts as answered with nothing, so that
  * all are of the same questions as the config's score. A pattern that finds nothing in a baseline is taken to find all of
@@ -110,9 +110,9 @@ class Sample {
       const figure = await this.#scoreOne(answers, grader);
       baselines.push({ baseline, text, ...figure });
     }
-    const letters = baselines.filter(({ baseline }) => baseline === 'constant-letter');
+    const letters = baselines.filter(({ baseline }) => baseline === 'constant-choice');
     const best = bestBaseline(letters);
-    return baselines.filter((each) => each.baseline !== 'constant-letter' || each === best);
+    return baselines.filter((each) => each.baseline !== 'constant-choice' || each === best);
   }
 
   #answersOf(): readonly Answering[] {
@@ -123,7 +123,11 @@ class Sample {
     const answerings: Answering[] = [{ baseline: 'empty', text: '', answers: () => [''] }];
     if (hasTexts) answerings.push({ baseline: 'echo', text: null, answers: echoIn });
     for (const text of letters) {
-      answerings.push({ baseline: 'constant-letter', text, answers: () => formsOf(text) });
+      answerings.push({
+        baseline: 'constant-choice',
+        text,
+        answers: (question) => formsOf(text, question),
+      });
     }
     if (choiceCount > 0)
       answerings.push({ baseline: 'longest-choice', text: null, answers: longestChoice });
@@ -177,13 +181,16 @@ function echoIn(question: Question): readonly string[] {
   return [echoOf(question)];
 }
 
-function longestChoice({ choices }: Question): readonly string[] {
+function longestChoice(question: Question): readonly string[] {
+  const { choices } = question;
   const lengths = (choices ?? []).map(({ length }) => length);
   const index = lengths.indexOf(Math.max(...lengths));
   const longest = choices?.[index];
-  return longest === undefined ? [''] : [longest, ...formsOf(choiceLetter(index))];
+  return longest === undefined ? [''] : [longest, ...formsOf(choiceLetter(index), question)];
 }
 
-function formsOf(letter: string): readonly string[] {
-  return [letter, `(${letter})`];
+/** In parentheses too where a target has some: each further form takes as long as the first. */
+function formsOf(letter: string, { target }: Question): readonly string[] {
+  const isEnclosed = target?.some((each) => each.includes('(')) === true;
+  return isEnclosed ? [letter, `(${letter})`] : [letter];
 }
