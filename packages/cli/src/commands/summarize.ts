@@ -1,7 +1,10 @@
 import {
   type LoadedGroup,
   loadGroup,
+  type ReplicateFigures,
+  ReplicateSpread,
   readRun,
+  renderReplicates,
   renderSummaries,
   renderSummary,
   renderTable,
@@ -45,10 +48,17 @@ export async function summarizeGroup(
   const [group] = groups;
   if (group === undefined) throw withoutGroups(options.label ?? '', engine);
   if (format !== undefined) return await printView(group, format, { engine, terminal, options });
-  const summaries: SummaryWithBaselines[] = [];
+  const summaries: Counted[] = [];
   for (const each of groups) {
-    const summary = await countSummary(each, engine);
-    summaries.push({ summary, baselines: await findBaselines(each, summary, engine) });
+    const spreads = new Map<string, ReplicateSpread>();
+    const summary = await countSummary(each, engine, (row) => {
+      const spread = spreads.get(row.config) ?? new ReplicateSpread(row.config);
+      spreads.set(row.config, spread);
+      spread.add(row);
+    });
+    const overReplicates = [...spreads.values()].flatMap((spread) => spread.summarize() ?? []);
+    const baselines = await findBaselines(each, summary, engine);
+    summaries.push({ summary, baselines, overReplicates });
   }
   if (options.by !== undefined) checkTag(options.by, summaries);
   const isList = names.length > 1 || options.label !== undefined;
@@ -56,14 +66,19 @@ export async function summarizeGroup(
   return exitCodes.complete;
 }
 
+/** A summary with what only its rows tell. */
+interface Counted extends SummaryWithBaselines {
+  readonly overReplicates: readonly ReplicateFigures[];
+}
+
 function print(
-  summaries: readonly SummaryWithBaselines[],
+  summaries: readonly Counted[],
   isList: boolean,
   { terminal, options }: { readonly terminal: Terminal; readonly options: SummarizeOptions },
 ): void {
   const form = formOf(options);
   const width = terminal.printColumns;
-  const documents = summaries.map(({ summary, baselines }) => ({ ...summary, baselines }));
+  const documents = summaries.map(({ summary, ...counted }) => ({ ...summary, ...counted }));
   if (options.json === true) {
     terminal.print(JSON.stringify(isList ? documents : documents[0], null, 2));
   } else if (isList) {
@@ -76,11 +91,15 @@ function print(
 
 /** The table of a group, and with `--by` that of the tag; a CSV document is one table. */
 function renderTables(
-  { summary, baselines }: SummaryWithBaselines,
+  { summary, baselines, overReplicates }: Counted,
   { by }: SummarizeOptions,
   { form, width }: { readonly form: TableForm; readonly width: number | undefined },
 ): readonly string[] {
-  if (by === undefined) return [renderSummary(summary, form, { width, baselines })];
+  if (by === undefined) {
+    const table = renderSummary(summary, form, { width, baselines });
+    const replicates = form === 'csv' ? '' : renderReplicates(overReplicates, form, width);
+    return replicates === '' ? [table] : [table, replicates];
+  }
   const tagTable = renderTagTable(summary, by, form, width);
   return form === 'csv'
     ? [tagTable]
