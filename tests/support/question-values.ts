@@ -16,6 +16,7 @@ export function valuesOf(
         squares,
         count,
         cells: replicates.length,
+        ruled: 0,
         tags: {},
         digest: undefined,
         target: null,

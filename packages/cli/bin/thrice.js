@@ -26,6 +26,7 @@ const WORKING_COMMANDS = [
   'rerun',
   'work',
   'rescore',
+  'rule',
   'verify',
   'summarize',
   'import',

@@ -307,6 +307,19 @@ function addGradingCommands(program: Command, run: Run): void {
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/rescore.ts')).rescoreGroup));
   program
+    .command('rule')
+    .description(
+      'count the cells of an error class in a stated way, in every figure; the figures before are kept',
+    )
+    .argument('<group>', 'group name, unique prefix, or label')
+    .requiredOption('--class <class>', 'class or code of an error, or why an answer has no grade')
+    .requiredOption('--as <way>', 'wrong, excluded, or missing (as without a ruling)')
+    .requiredOption('--why <text>', 'recorded, and shown beside the figures')
+    .option(...folderOption)
+    .option(...stageOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/rule.ts')).ruleCells));
+  program
     .command('judge')
     .description('have the recorded answers judged that are not, or by others; asks for no answer')
     .argument('<group>', 'group name, unique prefix, or label')

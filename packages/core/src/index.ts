@@ -15,6 +15,7 @@
  * - **answer**, **grade**: the output of the model, which is paid for; the result of scoring it, which can be
  *   recomputed.
  * - **grading**: the scorers, one per config, that the answers of a group are graded with.
+ * - **ruling**: a recorded decision to count the cells of an error class in a stated way.
  * - **outcome**: how a cell ended: `scored`, `unparsed`, `ungraded`, `failed` or `not-attempted`.
  * - **bounds**: the score if every cell without a score were wrong, and if every such cell were right.
  * - **lane**: a provider account or endpoint pool.
@@ -79,6 +80,7 @@ export {
   addGrading,
   type Regrading,
   rescoreGroup,
+  ruleGroup,
   type SpecScorers,
 } from './change/rescore-group.ts';
 export {
@@ -254,6 +256,7 @@ export { type Notification, notificationSchema } from './domain/notification.ts'
 export type { PendingResponse } from './domain/pending-response.ts';
 export { type Question, type QuestionMessage, questionIdSchema } from './domain/question.ts';
 export { type ResendNote, resendNoteSchema } from './domain/resends.ts';
+export { findRuling, type Ruling, ruledAsSchema, ruledClasses } from './domain/ruling.ts';
 export {
   createScorerRegistry,
   type JudgeMove,
@@ -431,6 +434,7 @@ export {
   renderSummaries,
   renderSummary,
   renderTagTable,
+  rulingNotes,
   type SummaryWithBaselines,
 } from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';

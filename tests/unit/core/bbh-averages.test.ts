@@ -101,7 +101,8 @@ function tallyRecordings(arm: 'direct' | 'cot'): Readonly<Record<string, TagSumm
 
 function summaryOf(questions: number, correct: number): TagSummary {
   const score = questions === 0 ? null : correct / questions;
-  return { questions, cells: questions, scored: questions, unparsed: 0, correct, score };
+  const none = { unparsed: 0, ruledWrong: 0, ruledExcluded: 0 };
+  return { questions, cells: questions, scored: questions, ...none, correct, score };
 }
 
 /** In the published form: percent with four decimals. */

@@ -13,7 +13,9 @@ import {
   loadGroup,
   openQuestions,
   type Question,
+  readGradings,
   resolveBenchmark,
+  ruleGroup,
   type Summary,
   type ThriceError,
   verifyGroup,
@@ -421,6 +423,29 @@ describe('an edit of a group', () => {
       if (isOver) return;
     }
     throw new Error('expected an edit without a crash');
+  });
+
+  it('takes over the rulings that it changes as the next grading, and leaves those of commands on other classes', async () => {
+    const filter: FakeAnswer = ({ cell }) =>
+      cell?.id === 'q1' ? anError('content-filtered') : aModelResponse();
+    const rulings = { 'content-filtered': 'wrong', transient: 'wrong' } as const;
+    const group = await Group.of(aSpec({}, { rulings }), filter);
+    const { engine } = group;
+    const loaded = loadGroup({ header: group.header, state: 'active', isPlanned: true });
+    const origin = { at: '2026-01-02T03:04:05.000Z', commandLine: [], toolVersion: '0.1.0' };
+    const ruling = { class: 'internal', as: 'wrong', why: 'a test', ...origin } as const;
+    await ruleGroup(loaded, [ruling], engine);
+
+    const edited = await group.edit(aSpec({}, { rulings: { 'content-filtered': 'excluded' } }));
+
+    const gradings = await readGradings(edited, engine.blobs);
+    expect(gradings.map((each) => each.rulings?.map((one) => `${one.class} ${one.as}`))).toEqual([
+      ['content-filtered wrong', 'transient wrong'],
+      ['content-filtered wrong', 'transient wrong', 'internal wrong'],
+      ['content-filtered excluded', 'transient missing', 'internal wrong'],
+    ]);
+    expect(edited.plannedRulings).toEqual(rulings);
+    expect(await group.mismatches()).toEqual([]);
   });
 
   it('keeps the files of every grading verifiable, whatever is added after', async () => {

@@ -8,6 +8,7 @@ import {
   groupKey,
   limits,
   resolveBenchmark,
+  ruleGroup,
   summarySchema,
   verifyGroup,
   workLeaseMs,
@@ -506,8 +507,31 @@ describe('the results of a large group', () => {
     expect(await verify()).toEqual([]);
   });
 
+  it('have the rulings of their group, and are begun again if one was added meanwhile', async () => {
+    const { stage, header, files, verify } = await aLargeStage();
+    const part = async (pages: number) =>
+      await finalizePart(
+        { group: 'demo' },
+        workPartOptions({ isOutOfTime: pagesOf(pages) }),
+        stage,
+      );
+    await part(3);
+    const benchmark = resolveBenchmark(header.spec, 'x');
+    const origin = { at: '2026-01-02T03:04:05.000Z', commandLine: [], toolVersion: '0.1.0' };
+    const ruling = { class: 'content-filtered', as: 'wrong', why: 'a test', ...origin } as const;
+    await ruleGroup({ header, benchmark, state: 'active' }, [ruling], stage);
+
+    let kind = '';
+    while (kind !== 'finalized') ({ kind } = await part(30));
+
+    expect(JSON.parse(files()['runs/demo/summary.json'] ?? '')).toMatchObject({
+      rulings: [ruling],
+    });
+    expect(await verify()).toEqual([]);
+  });
+
   it.each<[string, (state: string) => string]>([
-    ['version', (state) => state.replace('"version":2', '"version":1')],
+    ['version', (state) => state.replace('"version":3', '"version":2')],
     // As a release had it that counted no calibration.
     ['form', (state) => state.replace(/"calibration":\{[^}]*\},/u, '')],
   ])('are begun again from a state of another %s', async (_, change) => {

@@ -75,6 +75,8 @@ describe('a summary', () => {
       cells: 2,
       scored: 1,
       unparsed: 0,
+      ruledWrong: 0,
+      ruledExcluded: 0,
       correct: 1,
       score: 1,
     });

@@ -107,9 +107,9 @@ describe('the summary table', () => {
         '',
       ].join('\n'),
       [
-        'config,subtask,score,correct,withScore,cells',
-        'direct,snarks,,1,1,2',
-        'direct,navigate,0.5,1,2,2',
+        'config,subtask,score,correct,withScore,cells,ruledWrong,ruledExcluded',
+        'direct,snarks,,1,1,2,0,0',
+        'direct,navigate,0.5,1,2,2,0,0',
         '',
       ].join('\n'),
     ]);

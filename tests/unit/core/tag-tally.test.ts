@@ -22,7 +22,16 @@ describe('the figures by tag', () => {
 
     expect(byTag).toEqual({
       subtask: {
-        snarks: { questions: 3, cells: 6, scored: 3, unparsed: 1, correct: 2, score: 2 / 4 },
+        snarks: {
+          questions: 3,
+          cells: 6,
+          scored: 3,
+          unparsed: 1,
+          ruledWrong: 0,
+          ruledExcluded: 0,
+          correct: 2,
+          score: 2 / 4,
+        },
       },
     });
   });
@@ -45,6 +54,8 @@ describe('the figures by tag', () => {
       cells: 1,
       scored: 0,
       unparsed: 0,
+      ruledWrong: 0,
+      ruledExcluded: 0,
       correct: 0,
       score: null,
     });

@@ -15,9 +15,11 @@ import {
   loadGroup,
   type PlanEdit,
   type Regrading,
+  type Ruling,
   readGradings,
   renderChange,
   resolveBenchmark,
+  ruleGroup,
   type SpecChange,
   type SpecScorers,
   type Summary,
@@ -57,6 +59,7 @@ export async function rescoreGroup(
   options: RescoreOptions,
 ): Promise<ExitCode> {
   const regraded = await regradeGroup(terminal, name, options, async (group, stores) => {
+    refuseImported(group.header);
     return await readEdited(group, options.spec, { terminal, stores });
   });
   const { summary, regrading, header } = regraded;
@@ -93,26 +96,26 @@ export async function regradeGroup(
   using patterns = openPatterns();
   const { ledger, blobs, budgets, clock, folder } = engine;
   const group = await findGroup(ledger, name);
-  refuseImported(group.header);
   const onRow = reportRescoring(group.header, terminal, clock);
   const stores = { ledger, blobs, budgets, clock, patterns, onRow };
   const regraded = await alone('rescore', group.header, engine, async () => {
-    const { scorers, correction } = await decide(group, stores);
+    const edited = await decide(group, stores);
     try {
+      const { correction } = edited;
       const corrected =
         correction === undefined
           ? undefined
           : await editGroup(correction, { ...stores, batches: engine.batches, ...withDigest });
       if (corrected === undefined)
-        return await gradeAgain(group, scorers, originOf(group, terminal), stores);
+        return await gradeAgain(group, edited, originOf(group, terminal), stores);
       reportEdit(group.header, corrected, terminal);
-      const edited = loadGroup({ ...group, header: corrected });
+      const after = loadGroup({ ...group, header: corrected });
       return {
         regrading: await latestGrading(corrected, blobs),
-        summary: await finalizeGroup(edited, stores),
+        summary: await finalizeGroup(after, stores),
       };
     } catch (error) {
-      terminal.error('the rescore is not complete; repeat the command to complete it');
+      terminal.error('not complete; repeat the command to complete it');
       throw error;
     }
   });
@@ -131,13 +134,14 @@ async function regradeInStage(
   using engine = await openStageEngine(stage);
   const { place, flag } = engine;
   const found = await findGroup(engine.ledger, name, flag);
-  const { scorers, correction } = await decide(found, engine);
+  const edited = await decide(found, engine);
+  const { correction } = edited;
   const onRow = reportRescoring(found.header, terminal, engine.clock);
   const group = correction === undefined ? found : await editOnStage(correction, engine);
   if (correction !== undefined) reportEdit(found.header, group.header, terminal);
   const regrading =
     correction === undefined
-      ? await addGrading(group, scorers, originOf(group, terminal), { ...engine, onRow })
+      ? await grade(group, edited, originOf(group, terminal), { ...engine, onRow })
       : await latestGrading(group.header, engine.blobs);
   // The stage writes the files. A writer that has not seen the new grading finds the group active again.
   await engine.activeGroups.add(group.header.group);
@@ -148,12 +152,25 @@ async function regradeInStage(
 
 async function gradeAgain(
   group: LoadedGroup,
-  scorers: SpecScorers | undefined,
+  edited: Edited,
   origin: EditOrigin,
   stores: FinalizeStores,
 ): Promise<{ readonly regrading: Regrading; readonly summary: Summary }> {
-  const { header, ...regrading } = await addGrading(group, scorers, origin, stores);
+  const { header, ...regrading } = await grade(group, edited, origin, stores);
   return { regrading, summary: await finalizeGroup(loadGroup({ ...group, header }), stores) };
+}
+
+/** Adds the grading that was decided on. */
+async function grade(
+  group: LoadedGroup,
+  { scorers, ruling }: Edited,
+  origin: EditOrigin,
+  stores: FinalizeStores,
+): Promise<Regrading & { readonly header: GroupHeader }> {
+  if (ruling === undefined) return await addGrading(group, scorers, origin, stores);
+  const at = stores.clock.toIso(stores.clock.now());
+  const recorded = { ...ruling, at, ...origin, commandLine: [...origin.commandLine] };
+  return { header: group.header, ...(await ruleGroup(group, [recorded], stores)) };
 }
 
 const withDigest = { createDigest: createNodeDigest };
@@ -166,8 +183,9 @@ async function latestGrading(
   return { grading: currentGrading(await readGradings(header, blobs)), isNew: true };
 }
 
-/** What a rescore grades with: other scorers alone, or corrected questions, whose edit has the scorers as well. */
+/** What a group is graded with: other scorers alone, or corrected questions, whose edit has the scorers as well, or a ruling. */
 export interface Edited {
+  readonly ruling?: Pick<Ruling, 'class' | 'as' | 'why'>;
   readonly scorers?: SpecScorers;
   readonly correction?: PlanEdit;
 }

@@ -13,6 +13,7 @@ import type {
 import {
   answeringConfigOf,
   confidenceOf,
+  findRuling,
   gradeResult,
   gradingKindOf,
   inRecordedOrder,
@@ -272,12 +273,14 @@ function describeImported(cell: CellRecord | undefined): readonly string[] {
 
 function describeGrading(config: Config, question: Question, cell: CellRecord | undefined): string {
   const result = cell?.result;
+  const ruling = result && findRuling(result, config.rulings ?? []);
   const outcome = result?.outcome ?? `not-attempted${cell === undefined ? '' : ` (${cell.state})`}`;
   return [
     `scorer ${describeScorer(config, question)}`,
     `target ${question.target === null ? '(none)' : question.target.join(' | ')}`,
     `answer ${result?.answer ?? '(none)'}`,
     `outcome ${outcome}${result?.reason ? ` (${result.reason})` : ''}, score ${showValue(result?.score)}`,
+    ...(ruling ? [`counted as ${ruling.as} by the ruling on ${ruling.class}`] : []),
     ...describeConfidence(config, result),
     ...(result?.metrics ? [`metrics ${describeMetrics(result.metrics)}`] : []),
     ...(result?.error ? [`error [${result.error.code}] ${result.error.message}`] : []),

@@ -4,6 +4,7 @@ import type { EngineOptions } from '../engine/engine.ts';
 import { findGroup, newestGroup } from '../engine/find-group.ts';
 import type { GroupStatus } from '../engine/group-status.ts';
 import { openEngine } from '../engine/open-engine.ts';
+import { readRulingNotes } from '../engine/read-ruling-notes.ts';
 import { LiveBlock } from '../render/live-block.ts';
 import { RateMeter } from '../render/rate-meter.ts';
 import { finishedCount, renderStatus } from '../render/status-view.ts';
@@ -33,7 +34,8 @@ export async function showStatus(
       : await findGroup(engine.ledger, name, engine.flag);
   const readStatus = async (): Promise<GroupStatus> => {
     const current = (await engine.ledger.readGroup(found.header.group)) ?? found;
-    return await describeStatus(current, engine);
+    const rulings = await readRulingNotes(current.header.group, engine.blobs);
+    return { ...(await describeStatus(current, engine)), rulings };
   };
   using signals = options.watch === true ? listenForStop() : undefined;
   const status =

@@ -23,6 +23,7 @@ export async function countSummary(
   const { configs } = await withCurrentGrading(header, benchmark, stores.blobs);
   const builder = new SummaryBuilder(header, benchmark.coverageFloor, {
     metrics: metricsByConfig(configs, stores.scorers),
+    rulings: configs[0]?.rulings,
   });
   for (const run of header.runs) {
     for (const config of configs) {

@@ -85,6 +85,8 @@ export interface GroupStatus {
   readonly resends: readonly ResendNote[];
   /** Calls that were in flight when their process died, stopped or lost its cells; null in a stage, where nobody notes them. */
   readonly possiblyPaidTwice: number | null;
+  /** Which cells the published results count by a ruling, a line for each. @default not read */
+  readonly rulings?: readonly string[];
 }
 
 /** Whether every cell of a config has a score. */

@@ -48,16 +48,27 @@ export function countListed(listed: ListedCells, count: number, cellCount: numbe
 
 /** A cell of a list, in the document of `thrice show --json`. */
 export function listedToJson(row: CellRow): unknown {
-  const { run, config, id, outcome, score, answer, reason } = row;
+  const { run, config, id, outcome, score, answer, reason, ruling } = row;
   const { finishReason, hasReasoning, target, output, refusal } = row;
   const recorded = { finishReason, hasReasoning, target, output, refusal };
-  return { run, config, id, outcome, score, answer, reason, ...recorded };
+  return {
+    run,
+    config,
+    id,
+    outcome,
+    score,
+    answer,
+    reason,
+    ...(ruling && { ruling }),
+    ...recorded,
+  };
 }
 
-function describeCell({ outcome, score, reason, answer, target }: CellRow): string {
+function describeCell({ outcome, score, reason, answer, target, ruling }: CellRow): string {
   const why = reason === null ? '' : ` (${reason})`;
   return [
     `${outcome}${why}${score === null ? '' : `, score ${score}`}`,
+    ruling === undefined ? '' : `, ${ruling.as} by the ruling on ${ruling.class}`,
     answer === null ? '' : `, answer ${showLine(answer)}`,
     target === null ? '' : `, target ${showLine(target.join(' | '))}`,
   ].join('');

@@ -212,6 +212,12 @@ function describePair(
     onlyA + onlyB === 0
       ? []
       : [`  left out: ${countOf(onlyA, 'question')} of A alone, ${onlyB} of B alone`];
+  const ruled =
+    all.ruledA + all.ruledB === 0
+      ? []
+      : [
+          `  counted by rulings: ${countOf(all.ruledA, 'cell')} of A${describeRulings(a)}, ${all.ruledB} of B${describeRulings(b)}`,
+        ];
   const others =
     otherTexts === 0
       ? []
@@ -227,7 +233,13 @@ function describePair(
   );
   const more = changed.length - listed.length;
   const rest = more === 0 ? [] : [`  and ${countOf(more, 'question')} more: --json`];
-  return [title, ...missing, ...left, ...others, ...differences, ...commands, ...rest];
+  return [title, ...missing, ...left, ...ruled, ...others, ...differences, ...commands, ...rest];
+}
+
+/** As in ` (content-filtered as wrong)`. */
+function describeRulings({ rulings = {} }: ComparedPair['a']): string {
+  const said = Object.entries(rulings).map(([name, as]) => `${name} as ${as}`);
+  return said.length === 0 ? '' : ` (${said.join(', ')})`;
 }
 
 function quoted(id: string): string {
@@ -249,7 +261,7 @@ const DATA_COLUMNS = [
     'stderr',
   ],
   ...['ci95Lower', 'ci95Upper', 'effect', 'boundLower', 'boundUpper', 'p', 'exactP', 'pHolm'],
-  ...['gained', 'lost', 'same', 'verdict', 'why', 'moreQuestions'],
+  ...['gained', 'lost', 'same', 'verdict', 'why', 'moreQuestions', 'ruledA', 'ruledB'],
 ];
 
 function renderData({ figure, tag }: Comparison, rows: readonly Row[]): string {
@@ -264,6 +276,7 @@ function renderData({ figure, tag }: Comparison, rows: readonly Row[]): string {
       ...[figures.exact?.pValue.p, figures.pHolm?.p],
       ...[figures.gained, figures.lost, figures.same],
       ...[figures.verdict, figures.why, figures.moreQuestions],
+      ...[figures.ruledA, figures.ruledB],
     ];
     return cells.map(formatPlain);
   });

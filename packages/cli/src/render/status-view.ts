@@ -48,6 +48,7 @@ export function renderStatus(status: GroupStatus, view: StatusView = {}): string
     ...(status.budget === null ? [] : describeBudget(status.budget)),
     ...lanes,
     ...openBreakers,
+    ...(status.rulings ?? []).map(plainText),
     ...describePaidTwice(status),
     ...status.resends.map((note) => plainText(describeResends(note))),
     ...(status.next === null

@@ -10,6 +10,7 @@ export const COMMAND_NAMES = [
     'compare',
     'power',
     'rescore',
+    'rule',
     'judge',
     'verify',
     'dlq',

@@ -1,6 +1,7 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { canonicalText } from '../domain/canonical-text.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
+import type { Ruling } from '../domain/ruling.ts';
 import type { ScorerSpec } from '../domain/scorer.ts';
 import { ThriceError } from '../errors.ts';
 import {
@@ -15,7 +16,7 @@ import {
 import type { CreateDigest } from '../ports/digest.ts';
 import type { FinalizeStores } from '../publish/graded-group.ts';
 import { isPlanned } from '../publish/graded-group.ts';
-import { currentGrading, readGradings } from '../publish/gradings.ts';
+import { currentGrading, describeSpecRulings, readGradings } from '../publish/gradings.ts';
 import { compareSpecs, renderChange, type SpecChange } from '../spec/compare-specs.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import { cutList } from '../wording.ts';
@@ -41,8 +42,8 @@ export interface EditStores extends FinalizeStores, Pick<AnswerStores, 'batches'
  * Replaces the plan of a group by that of an edited spec. Nothing is sent: the group is not planned from then on.
  *
  * The plan may change in whatever leaves the questions asked as they were: limits, time limits, addresses, prices,
- * scorers, targets, and configs, questions and replicates that are added. A config without answers may change in
- * everything but its lane. Other scorers and targets become the next grading.
+ * scorers, targets, rulings, and configs, questions and replicates that are added. A config without answers may change in
+ * everything but its lane. Other scorers, targets and rulings become the next grading.
  *
  * Writes in an order that survives a crash: questions, grading, header. A repeated call completes it.
  *
@@ -58,10 +59,11 @@ export async function editGroup(edit: PlanEdit, stores: EditStores): Promise<Gro
   if (header === undefined) return group.header;
   await storeQuestions({ checked, source, select: draft.spec.select }, blobs);
   const scorers = await readOtherScorers(edit, stores);
-  if (scorers.size > 0 || targets.length > 0) {
+  const rulings = otherRulings(group.header, header);
+  if (scorers.size > 0 || targets.length > 0 || rulings.length > 0) {
     const specSha256 = draft.specSource.sha256;
     const questionsKey = targets.length > 0 ? header.questions.key : undefined;
-    await addGrading(group, { specSha256, scorers, questionsKey }, stores);
+    await addGrading(group, { specSha256, scorers, questionsKey, rulings }, stores);
   }
   const grading = currentGrading(await readGradings(header, blobs));
   const judged = withLaterJudges(header, grading, edit.benchmark.prices);
@@ -149,6 +151,17 @@ async function readOtherScorers(
       return isOther ? [[config, edited] as const] : [];
     }),
   );
+}
+
+/** The rulings that an edit has changed; one that it has taken out counts as missing. */
+function otherRulings(before: GroupHeader, { spec, edits }: GroupHeader): readonly Ruling[] {
+  const edit = edits.at(-1);
+  const [was = {}, is = {}] = [before.spec.rulings, spec.rulings];
+  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  const changed = names.flatMap((name) =>
+    was[name] === is[name] ? [] : [[name, is[name] ?? 'missing'] as const],
+  );
+  return edit === undefined ? [] : describeSpecRulings(Object.fromEntries(changed), edit);
 }
 
 /** A plan lists no more of the targets that an edit has corrected: it is read by every command. */

@@ -4,13 +4,19 @@ import { type Grading, isSameGrading, type Rejection } from '../domain/grading.t
 import type { GroupHeader } from '../domain/group.ts';
 import { judgeModelsOf } from '../domain/judge-models.ts';
 import type { Price } from '../domain/price.ts';
+import { joinRulings, type Ruling } from '../domain/ruling.ts';
 import type { ScorerRegistry, ScorerSpec } from '../domain/scorer.ts';
 import { describeUnknownKind, scorersOf, scorerVersionOf } from '../domain/scorer.ts';
 import { ThriceError } from '../errors.ts';
 import { writePlan } from '../plan/plan-group.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { writeResults } from '../publish/finalize-group.ts';
-import { type FinalizeStores, gradedGroupOf, publishedKeys } from '../publish/graded-group.ts';
+import {
+  type FinalizeStores,
+  type GradedGroup,
+  gradedGroupOf,
+  publishedKeys,
+} from '../publish/graded-group.ts';
 import {
   currentGrading,
   type Gradings,
@@ -34,6 +40,12 @@ export interface SpecScorers {
   readonly prices?: ReadonlyMap<string, Price> | undefined;
   /** Why no judge is believed; null for all of them are. @default as before, where the scorer is as before */
   readonly rejected?: Rejection | null | undefined;
+}
+
+/** What the next grading has of its own. */
+export interface EditedGrading extends Partial<SpecScorers> {
+  /** The rulings that replace, or join, those of the current grading. @default none */
+  readonly rulings?: readonly Ruling[] | undefined;
 }
 
 /** The result of {@link addGrading}. */
@@ -75,32 +87,58 @@ export async function rescoreGroup(
 }
 
 /**
+ * Adds rulings to a group, as a grading with the scorers of the current one: no answer is graded again, and the files from
+ * before are kept beside. One `as missing` takes an earlier one back.
+ *
+ * @throws {ThriceError} As {@link addGrading}; `unsupported` where this release would give other grades than the
+ *   current files show.
+ */
+export async function ruleGroup(
+  group: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
+  rulings: readonly Ruling[],
+  stores: FinalizeStores,
+): Promise<Regrading> {
+  const { header, benchmark } = group;
+  const gradings = await readGradings(header, stores.blobs);
+  const graded = gradedGroupOf(header, benchmark, gradings, currentGrading(gradings).number);
+  if (!isGradable(graded, stores.scorers ?? scorerRegistry)) {
+    throw new ThriceError({
+      code: 'unsupported',
+      message: `${header.group}: expected grades that this release gives, received those of other versions of its scorers; bring them up to date first ("thrice rescore ${header.group}")`,
+    });
+  }
+  return await addGrading(group, { rulings }, stores, { keepsVersions: true });
+}
+
+/**
  * Adds a grading to a group and makes it the current one. Grades nothing yet: each later
  * reader of rows, such as publication, grades the recorded answers with its scorers.
  *
  * Writes the files of the grading before it beside the current ones, then the list of gradings. A crash leaves
  * the earlier grading current, or the new one; a repeated call with the same scorers adds nothing.
  *
- * @param edited - The scorers of an edited spec. @default those of the current grading, in the versions of this
- *   release
+ * @param edited - The scorers of an edited spec, and rulings. @default those of the current grading
+ * @param options.keepsVersions - Whether the scorers stay in their versions. @default false: in those of this release
  * @throws {ThriceError} `unsupported` for a scorer that this release does not have, also where the earlier
  *   grading would have to be made again with it.
  */
 export async function addGrading(
   group: Pick<LoadedGroup, 'header' | 'benchmark' | 'state'>,
-  edited: SpecScorers | undefined,
+  edited: EditedGrading | undefined,
   stores: FinalizeStores,
+  { keepsVersions = false }: { readonly keepsVersions?: boolean } = {},
 ): Promise<Regrading> {
   const { header, benchmark, state } = group;
   const { blobs, clock, scorers = scorerRegistry } = stores;
   const gradings = await readGradings(header, blobs);
   const current = currentGrading(gradings);
   const createdAt = clock.toIso(clock.now());
-  const next = describeNext({ current, createdAt, edited, registry: scorers });
+  const registry = keepsVersions ? undefined : scorers;
+  const next = describeNext({ current, createdAt, edited, registry });
   if (isSameGrading(current, next)) return { grading: current, isNew: false };
   const folder = gradingFolder(header.group, current.number);
   const graded = { ...gradedGroupOf(header, benchmark, gradings, current.number), folder };
-  if (isGradable(current, scorers)) await writeResults(graded, { state }, stores);
+  if (isGradable(graded, scorers)) await writeResults(graded, { state }, stores);
   else await copyFiles(header, current, blobs);
   const all: Gradings = [...gradings, next];
   await writeGradings(header.group, all, blobs);
@@ -108,9 +146,11 @@ export async function addGrading(
 }
 
 /** Whether this release would give the grades of a grading. Those of the first are in the ledger. */
-function isGradable({ number, configs }: Grading, registry: ScorerRegistry): boolean {
-  if (number === 1) return true;
-  return configs.every(({ scorer, version }) => scorerVersionOf(scorer, registry) === version);
+function isGradable({ benchmark: { configs } }: GradedGroup, registry: ScorerRegistry): boolean {
+  return configs.every(
+    ({ grading, scorer, scorerVersion }) =>
+      grading === 1 || scorerVersionOf(scorer, registry) === scorerVersion,
+  );
 }
 
 /** Copies the current files of a group to the folder of the earlier grading that they show. */
@@ -148,21 +188,24 @@ function describeNext({
 }: {
   readonly current: Grading;
   readonly createdAt: string;
-  readonly edited: SpecScorers | undefined;
-  readonly registry: ScorerRegistry;
+  readonly edited: EditedGrading | undefined;
+  /** Undefined for a grading whose scorers stay in their versions. */
+  readonly registry: ScorerRegistry | undefined;
 }): Grading {
   const questionsKey = edited?.questionsKey ?? current.questionsKey;
+  const rulings = joinRulings(current.rulings ?? [], edited?.rulings ?? []);
   return {
     number: current.number + 1,
     createdAt,
     specSha256: edited?.specSha256 ?? current.specSha256,
     configs: current.configs.map((before) => {
-      const scorer = edited?.scorers.get(before.config) ?? before.scorer;
-      const version = requireVersion(scorer, registry);
+      const scorer = edited?.scorers?.get(before.config) ?? before.scorer;
+      const version = registry === undefined ? before.version : requireVersion(scorer, registry);
       const rejected = rejectionOf(scorer, before, edited?.rejected);
       return { config: before.config, scorer, version, ...(rejected && { rejected }) };
     }),
     ...(questionsKey !== undefined && { questionsKey }),
+    ...(rulings.length > 0 && { rulings: [...rulings] }),
   };
 }
 

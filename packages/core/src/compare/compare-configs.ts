@@ -1,6 +1,7 @@
 import { canonicalText } from '../domain/canonical-text.ts';
 import type { MetricDeclaration } from '../domain/grade.ts';
 import { ownValue, type Question } from '../domain/question.ts';
+import { rulingsByClass } from '../domain/ruling.ts';
 import type { ScorerRegistry } from '../domain/scorer.ts';
 import { ThriceError } from '../errors.ts';
 import type { CreateDigest } from '../ports/digest.ts';
@@ -195,6 +196,13 @@ function compareByTag(
 }
 
 function sideOf({ group, config, runs }: ComparedConfig): ComparedSide {
-  const { name, grading } = config;
-  return { group: group.header.group, runs: [...runs], config: name, grading };
+  const { name, grading, ruledIn = 1 } = config;
+  const rulings = rulingsByClass(config);
+  return {
+    group: group.header.group,
+    runs: [...runs],
+    config: name,
+    grading: Math.max(grading, ruledIn),
+    ...(rulings && { rulings }),
+  };
 }

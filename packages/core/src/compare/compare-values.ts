@@ -38,8 +38,10 @@ export function compareValues(
   return {
     n: pairs.length,
     questions: own.length,
-    onlyA: first.size - own.length,
-    onlyB: second.size - own.length,
+    onlyA: countAsked(first) - own.length,
+    onlyB: countAsked(second) - own.length,
+    ruledA: countRuled(first),
+    ruledB: countRuled(second),
     coverageA: coverageOf(own),
     coverageB: coverageOf(other),
     a: mean(pairs.map(({ a }) => a)) ?? null,
@@ -82,7 +84,23 @@ function pairsOf(first: ValuesById, second: ValuesById): readonly Pair[] {
 
 /** The values of the questions that another config was to answer as well. */
 function plannedIn(values: ValuesById, other: ValuesById): readonly QuestionValue[] {
-  return [...values].flatMap(([id, value]) => (other.has(id) ? [value] : []));
+  return [...values].flatMap(([id, value]) => {
+    const { cells = 0 } = other.get(id) ?? {};
+    return isAsked(value) && cells > 0 ? [value] : [];
+  });
+}
+
+/** Without the questions that a ruling excludes. */
+function countAsked(values: ValuesById): number {
+  return [...values.values()].filter(isAsked).length;
+}
+
+function isAsked({ cells }: QuestionValue): boolean {
+  return cells > 0;
+}
+
+function countRuled(values: ValuesById): number {
+  return [...values.values()].reduce((sum, { ruled }) => sum + ruled, 0);
 }
 
 function coverageOf(values: readonly QuestionValue[]): number | null {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ruledAsSchema } from '../domain/ruling.ts';
 
 const count = z.int().min(0);
 const amount = z.number().nullable();
@@ -31,6 +32,9 @@ export const pairedFiguresSchema = z.strictObject({
   /** Questions that only A, and that only B, was to answer: they count for nothing. */
   onlyA: count,
   onlyB: count,
+  /** Cells that a ruling counts as 0, or excludes, which leaves the question to the other. */
+  ruledA: count.default(0),
+  ruledB: count.default(0),
   /** Share of the cells of `questions` that have the figure. */
   coverageA: ratio,
   coverageB: ratio,
@@ -82,6 +86,8 @@ const sideSchema = z.strictObject({
   config: z.string(),
   /** Number of the grading whose scores are compared. */
   grading: count,
+  /** How it counts cells without a score, by error class. Absent: as missing. */
+  rulings: z.record(z.string(), ruledAsSchema).optional(),
 });
 /** One side of a comparison. */
 export type ComparedSide = z.infer<typeof sideSchema>;

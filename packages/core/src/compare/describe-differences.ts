@@ -3,6 +3,7 @@ import type { Config } from '../domain/benchmark.ts';
 import { modelRefOf } from '../domain/breaker.ts';
 import { canonicalText } from '../domain/canonical-text.ts';
 import { pricesOf } from '../domain/group.ts';
+import { rulingsByClass } from '../domain/ruling.ts';
 import { describeChange } from '../spec/compare-specs.ts';
 import type { LoadedGroup } from '../spec/load-group.ts';
 import type { ComparedPair } from './comparison.ts';
@@ -49,6 +50,7 @@ function factsOf({
     replicates: runs.length,
     questions: header.questions.sha256,
     targets: config.targetsKey,
+    rulings: rulingsByClass(config),
     ...Object.fromEntries(models.map((model) => [`prices."${model}"`, prices.get(model)])),
   };
 }

@@ -97,12 +97,13 @@ function splitAtRandom(
 }
 
 function joined(values: readonly QuestionValue[]): QuestionValue {
-  const all = { sum: 0, squares: 0, count: 0, cells: 0 };
-  for (const { sum, squares, count, cells } of values) {
+  const all = { sum: 0, squares: 0, count: 0, cells: 0, ruled: 0 };
+  for (const { sum, squares, count, cells, ruled } of values) {
     all.sum += sum;
     all.squares += squares;
     all.count += count;
     all.cells += cells;
+    all.ruled += ruled;
   }
   return { tags: {}, digest: undefined, target: null, ...all };
 }

@@ -1,5 +1,6 @@
 import type { CellRow } from '../domain/cell.ts';
 import { ownValue, type Question } from '../domain/question.ts';
+import { countedScoreOf, isExcluded } from '../domain/ruling.ts';
 import type { QuestionRow } from '../results/read-rows.ts';
 
 /** The figure that is compared unless another one is named. */
@@ -13,8 +14,10 @@ export interface QuestionValue {
   readonly squares: number;
   /** Cells that have it. */
   readonly count: number;
-  /** Cells, whatever became of them. */
+  /** Cells, whatever became of them, but for those that a ruling excludes. */
   readonly cells: number;
+  /** Cells that a ruling counts as 0, or excludes. */
+  readonly ruled: number;
   readonly tags: Question['tags'];
   /** Of what is asked; undefined where nobody asks for it. */
   readonly digest: string | undefined;
@@ -47,6 +50,7 @@ export class QuestionValues {
       squares: 0,
       count: 0,
       cells: 0,
+      ruled: 0,
       tags,
       digest: undefined,
       target,
@@ -56,6 +60,9 @@ export class QuestionValues {
       this.#byId.set(id, value);
     }
     const figure = figureOf(row, this.#figure);
+    const isLeftOut = isExcluded(row);
+    if (isLeftOut || (row.ruling !== undefined && this.#figure === SCORE)) value.ruled += 1;
+    if (isLeftOut) return;
     value.cells += 1;
     if (figure === null) return;
     value.sum += figure;
@@ -69,5 +76,5 @@ export class QuestionValues {
 }
 
 function figureOf(row: CellRow, figure: string): number | null {
-  return figure === SCORE ? row.score : (ownValue(row.metrics, figure) ?? null);
+  return figure === SCORE ? countedScoreOf(row) : (ownValue(row.metrics, figure) ?? null);
 }

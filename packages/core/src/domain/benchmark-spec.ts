@@ -3,6 +3,7 @@ import { baseUrlSchema, extraBodySchema, variableSchema } from './keyless-schema
 import { notifiedEventSchema } from './notification.ts';
 import { priceSchema } from './price.ts';
 import { questionColumnsSchema } from './question-columns.ts';
+import { specRulingsSchema } from './ruling.ts';
 import { type Scorer, type ScorerSpec, scorerSpecSchema } from './scorer.ts';
 
 const nameSchema = z
@@ -291,6 +292,7 @@ function specSchema({
     lanes: z.record(laneNameSchema, laneSchema).default({}),
     prices: z.record(modelRefSchema, priceSchema).default({}),
     scorers: z.record(configNameSchema, scorer).default({}),
+    rulings: specRulingsSchema.optional(),
     configs: z.array(createConfigSchema(solver)).min(1),
   });
 }

@@ -8,6 +8,7 @@ import type {
 } from './benchmark-spec.ts';
 import type { AnswerParser, ConfidenceForm } from './confidence.ts';
 import type { Price } from './price.ts';
+import type { Ruling } from './ruling.ts';
 import type { ScorerSpec } from './scorer.ts';
 
 /** A wire protocol; each has a model client of its own. */
@@ -121,6 +122,10 @@ export interface Config extends ModelUse {
   readonly judgedBy?: readonly Config[] | undefined;
   /** Its judges are not believed, because they agree too little with people: no answer has a grade. @default false */
   readonly isRejected?: boolean | undefined;
+  /** How its cells count that have no score. @default as missing */
+  readonly rulings?: readonly Ruling[] | undefined;
+  /** Number of the grading that has brought, or taken back, the latest of them. @default that of the plan */
+  readonly ruledIn?: number | undefined;
   /** The config whose answers its cells grade; undefined for one that answers. */
   readonly grades?: string | undefined;
   /** The config whose grading its cells probe, by name: they grade nothing. */

@@ -4,6 +4,7 @@ import { confidenceReasonSchema } from './confidence.ts';
 import { errorClassSchema, errorCodeSchema } from './error-code.ts';
 import { metricsSchema } from './grade.ts';
 import { importedRowSchema } from './imported.ts';
+import { rowRulingSchema } from './ruling.ts';
 
 /** The key of a cell: one question under one config in one run. */
 export interface CellKey {
@@ -189,6 +190,8 @@ export const cellRowSchema = z.strictObject({
   wasteUsd: z.number().nullable(),
   /** The scores of what probes made of the answer, by probe; null for what could not be graded. Absent: nobody has probed. */
   probes: metricsSchema.optional(),
+  /** Absent for a cell that counts as its outcome says. */
+  ruling: rowRulingSchema.optional(),
   /** Absent for a cell that was answered here. */
   imported: importedRowSchema.optional(),
 });

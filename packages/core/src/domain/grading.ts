@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { canonicalText } from './canonical-text.ts';
+import { type Ruling, rulingSchema } from './ruling.ts';
 import { scorerSpecSchema } from './scorer.ts';
 
 /** How little the judges of a config agree with people. */
@@ -25,7 +26,10 @@ const gradedConfigSchema = z.strictObject({
   rejected: rejectionSchema.optional(),
 });
 
-/** The scorers and targets that the answers of a group are graded with. The plan is grading 1, each rescore adds one. */
+/**
+ * The scorers and targets that the answers of a group are graded with, and the rulings on cells that have no score. The plan
+ * is grading 1; each rescore and each ruling adds one.
+ */
 export const gradingSchema = z.strictObject({
   number: z.int().min(1),
   createdAt: z.iso.datetime(),
@@ -35,6 +39,8 @@ export const gradingSchema = z.strictObject({
   configs: z.array(gradedConfigSchema),
   /** The stored questions whose targets and rubrics replaced those before. Absent: those of the plan. */
   questionsKey: z.string().optional(),
+  /** How cells count that have no score; one for each class. Absent: as missing. */
+  rulings: z.array(rulingSchema).optional(),
 });
 /** The scorers that the answers of a group are graded with. */
 export type Grading = Readonly<z.infer<typeof gradingSchema>>;
@@ -46,9 +52,23 @@ export const gradingListSchema = z.strictObject({
   gradings: z.array(gradingSchema).min(2),
 });
 
-/** Whether two gradings grade every config in the same way. */
+/** Whether two gradings grade every config in the same way, and count what has no score in the same way. */
 export function isSameGrading(left: Grading, right: Grading): boolean {
-  return left.configs.every(({ config }) => isGradedAlike(config, left, right));
+  return (
+    left.configs.every(({ config }) => isGradedAlike(config, left, right)) &&
+    isRuledAlike(left, right)
+  );
+}
+
+/** Whether two gradings count what has no score in the same way, for the same reasons. */
+export function isRuledAlike(left: Grading, right: Grading): boolean {
+  return canonicalText(rulingsOf(left)) === canonicalText(rulingsOf(right));
+}
+
+function rulingsOf({
+  rulings = [],
+}: Grading): Readonly<Record<string, Pick<Ruling, 'as' | 'why'>>> {
+  return Object.fromEntries(rulings.map(({ class: name, as, why }) => [name, { as, why }]));
 }
 
 /** Whether two gradings grade a config in the same way. */

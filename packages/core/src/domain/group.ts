@@ -3,6 +3,7 @@ import { ThriceError } from '../errors.ts';
 import { storedBenchmarkSpecSchema } from './benchmark-spec.ts';
 import { importedFileSchema } from './imported.ts';
 import { type Price, priceSchema } from './price.ts';
+import { specRulingsSchema } from './ruling.ts';
 import { scorerSpecSchema } from './scorer.ts';
 
 /**
@@ -105,6 +106,8 @@ export const groupHeaderSchema = z.strictObject({
       scorerVersion: z.int().nullable(),
     }),
   ),
+  /** The rulings of the spec that it was planned with, by class, which are those of grading 1. Absent: none. */
+  plannedRulings: specRulingsSchema.optional(),
   /** Oldest first: the last one of a config grades. Absent: the scorers of the plan ask whoever is asked. */
   laterJudges: z.array(laterJudgesSchema).optional(),
   /** The names of the configs whose cells grade and were probed. Absent: none. */

@@ -96,6 +96,7 @@ export async function storePlan(
       builtinPrices: builtinPricesOf(benchmark, draft),
       runs: runsOf(group, benchmark.replicates),
       configs: planConfigs({ benchmark, checked, skipped }),
+      ...(draft.spec.rulings && { plannedRulings: draft.spec.rulings }),
       edits: [],
     });
   const header = await createUnderFreeName(stem, { ledger, activeGroups, random, headerOf });

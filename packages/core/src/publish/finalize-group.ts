@@ -91,10 +91,10 @@ export async function writeSummaries(
 ): Promise<WrittenResults> {
   const { header, folder } = graded;
   const { blobs } = stores;
-  const hasFailures = configs.some(({ failures }) => failures > 0);
+  const counted = builder.build();
   const accounts = (await stores.budgets?.readAccounts(header.group)) ?? [];
   const earlyEnd = earlyEndOf(endedWith, { header, tallies, accounts });
-  const exitCode = manifestExitCodes[earlyEnd ?? finishedAs(hasFailures)];
+  const exitCode = manifestExitCodes[earlyEnd ?? finishedAs(counted)];
   for (const run of header.runs) {
     await writeJson(blobs, `${folder}/${run}/summary.json`, builder.build(run));
   }
@@ -107,7 +107,7 @@ export async function writeSummaries(
       stores,
     );
   }
-  const summary: Summary = { ...builder.build(), ...(budget && { budget }) };
+  const summary: Summary = { ...counted, ...(budget && { budget }) };
   await writeJson(blobs, `${folder}/group.json`, header);
   await writeJson(blobs, `${folder}/summary.json`, summary);
   await blobs.write(`${folder}/summary.md`, [renderSummary(summary, 'md')]);
@@ -162,8 +162,12 @@ function earlyEndOf(
   return accounts.some(isBudgetReached) ? 'paused-at-budget' : 'paused';
 }
 
-function finishedAs(hasFailures: boolean): 'complete' | 'without-score' {
-  return hasFailures ? 'without-score' : 'complete';
+/** A cell that counts by a ruling lacks no score. */
+function finishedAs({ configs }: Summary): 'complete' | 'without-score' {
+  const isOpen = configs.some(({ unscored }) =>
+    unscored.some(({ ruling }) => ruling === undefined),
+  );
+  return isOpen ? 'without-score' : 'complete';
 }
 
 /**
@@ -172,11 +176,11 @@ function finishedAs(hasFailures: boolean): 'complete' | 'without-score' {
  * The records do not say how a group ended early: an interruption may have come with the last cell, and a
  * pause leaves cells that were not attempted, or answers that wait for their judge.
  */
-export function possibleExitCodes(hasFailures: boolean, hasUnfinished: boolean): readonly number[] {
+export function possibleExitCodes(summary: Summary, hasUnfinished: boolean): readonly number[] {
   const early: readonly EarlyEnd[] = hasUnfinished
     ? ['paused', 'paused-at-budget', 'interrupted']
     : ['interrupted'];
-  return [finishedAs(hasFailures), ...early].map((end) => manifestExitCodes[end]);
+  return [finishedAs(summary), ...early].map((end) => manifestExitCodes[end]);
 }
 
 /** The facts about a config's files that a manifest lists. */

@@ -1,7 +1,8 @@
 import type { Benchmark, Config } from '../domain/benchmark.ts';
 import { askedAs } from '../domain/config-models.ts';
-import { type Grading, gradingListSchema, isGradedAlike } from '../domain/grading.ts';
+import { type Grading, gradingListSchema, isGradedAlike, isRuledAlike } from '../domain/grading.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import { RULED_IN_SPEC, type RuledAs, type Ruling } from '../domain/ruling.ts';
 import { ThriceError } from '../errors.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 
@@ -56,7 +57,8 @@ function parseGradings(text: string, key: string): readonly Grading[] {
 }
 
 /** The first grading: with the scorers of the plan. */
-export function describePlanned({ createdAt, specSource, configs, edits }: GroupHeader): Grading {
+export function describePlanned(header: GroupHeader): Grading {
+  const { createdAt, specSource, configs, edits, plannedRulings } = header;
   return {
     number: 1,
     createdAt,
@@ -66,7 +68,25 @@ export function describePlanned({ createdAt, specSource, configs, edits }: Group
       scorer,
       version: scorerVersion,
     })),
+    ...(plannedRulings && {
+      rulings: describeSpecRulings(plannedRulings, { ...header, at: createdAt }),
+    }),
   };
+}
+
+/** The rulings of a spec, as those who took it have recorded them. */
+export function describeSpecRulings(
+  rulings: Readonly<Partial<Record<string, RuledAs>>>,
+  {
+    at,
+    commandLine,
+    toolVersion,
+  }: Pick<Ruling, 'at' | 'toolVersion'> & { readonly commandLine: readonly string[] },
+): Ruling[] {
+  const recorded = { why: RULED_IN_SPEC, at, toolVersion };
+  return Object.entries(rulings).flatMap(([name, as]) =>
+    as === undefined ? [] : [{ class: name, as, ...recorded, commandLine: [...commandLine] }],
+  );
 }
 
 /** Writes the list of a group's gradings: from then on, the last one is the current one. */
@@ -85,7 +105,7 @@ export function currentGrading(gradings: Gradings): Grading {
 }
 
 /**
- * Gives the configs of a benchmark the scorers of one of its gradings.
+ * Gives the configs of a benchmark the scorers and the rulings of one of its gradings.
  *
  * A config that an earlier grading graded alike, and each one since, keeps that one's number, so that
  * nothing is graded again for it.
@@ -93,6 +113,7 @@ export function currentGrading(gradings: Gradings): Grading {
 export function withGrading(benchmark: Benchmark, gradings: Gradings, number: number): Benchmark {
   const upTo = gradings.filter((grading) => grading.number <= number);
   const chosen = upTo.at(-1) ?? gradings[0];
+  const lastRuled = upTo.findLast((each) => !isRuledAlike(each, chosen))?.number;
   const configs = benchmark.configs.map((config) => {
     const { scorer, version, rejected } =
       chosen.configs.find((entry) => entry.config === config.name) ?? {};
@@ -105,6 +126,8 @@ export function withGrading(benchmark: Benchmark, gradings: Gradings, number: nu
       grading: since.number,
       ...(rejected && { isRejected: true }),
       ...(chosen.questionsKey !== undefined && { targetsKey: chosen.questionsKey }),
+      ...(chosen.rulings && { rulings: chosen.rulings }),
+      ...(lastRuled !== undefined && { ruledIn: lastRuled + 1 }),
     };
     return { ...graded, gradedBy: gradedByOf(graded, benchmark) };
   });

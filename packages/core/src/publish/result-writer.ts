@@ -66,6 +66,7 @@ export class ResultWriter {
     const { coverageFloor } = benchmark;
     this.#summary = new SummaryBuilder(header, coverageFloor, {
       metrics: metricsByConfig(benchmark.configs, init.stores.scorers),
+      rulings: benchmark.configs[0]?.rulings,
       ...(from && { from: from.summary }),
     });
     this.#counter = new TallyCounter(from?.tallies);

@@ -17,6 +17,7 @@ import { type CellError, type CellKey, type CellRow, hasScore } from '../domain/
 import { type Grade, JUDGE_BELOW_FLOOR, ungraded } from '../domain/grade.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
+import { findRuling } from '../domain/ruling.ts';
 import { scorerVersionOf } from '../domain/scorer.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -92,6 +93,9 @@ export class RowCheck {
   }
 
   async check(where: string, row: CellRow, question: Question, config: Config): Promise<void> {
+    const ruling = findRuling(row, config.rulings ?? []) ?? null;
+    const given = { ruling: row.ruling ?? null };
+    this.#report.compareLeaves(where, given, { ruling }, 'the rulings of its grading give');
     if (row.imported !== undefined) {
       this.#checkImported(where, row, row.imported);
       return;

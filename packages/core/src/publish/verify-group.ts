@@ -171,6 +171,7 @@ class GradingCheck {
     if (this.#isCurrent) await this.#folder.readPaidTwice(this.#stores.blobs);
     const builder = new SummaryBuilder(header, benchmark.coverageFloor, {
       metrics: metricsByConfig(benchmark.configs, this.#stores.scorers),
+      rulings: benchmark.configs[0]?.rulings,
     });
     const filesByRun = new Map<string, readonly ConfigFiles[]>();
     for (const run of header.runs) {
@@ -333,9 +334,7 @@ class GradingCheck {
     filesByRun: ReadonlyMap<string, readonly ConfigFiles[]>,
     builder: SummaryBuilder,
   ): Promise<void> {
-    const files = [...filesByRun.values()].flat();
-    const hasFailures = files.some(({ failedIds }) => failedIds.length > 0);
-    const exitCodes = possibleExitCodes(hasFailures, this.#hasUnfinished);
+    const exitCodes = possibleExitCodes(builder.build(), this.#hasUnfinished);
     for (const [run, runFiles] of filesByRun) {
       const key = this.#keyOf(run, 'manifest.json');
       const manifest = await this.#readJson(key);

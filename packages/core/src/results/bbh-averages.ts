@@ -61,11 +61,8 @@ export function bbhSizeOf(subtask: string): number | undefined {
 export function bbhAverages(bySubtask: Readonly<Record<string, TagSummary>>): NamedAverage[] {
   const present = Object.values(bySubtask);
   const scores = present.flatMap(({ score }) => (score === null ? [] : [score]));
-  const scoreCount = present.reduce((sum, { scored, unparsed }) => sum + scored + unparsed, 0);
-  const scoreSum = present.reduce(
-    (sum, { score, scored, unparsed }) => sum + (score ?? 0) * (scored + unparsed),
-    0,
-  );
+  const scoreCount = present.reduce((sum, each) => sum + scoreCountOf(each), 0);
+  const scoreSum = present.reduce((sum, each) => sum + (each.score ?? 0) * scoreCountOf(each), 0);
   const macroName = `mean over ${scores.length} of ${ALL_SUBTASKS.length} subtasks`;
   return [
     {
@@ -102,7 +99,9 @@ function paperAverage(
 
 function hasEveryScore(summary: TagSummary | undefined, subtask: string): boolean {
   if (summary === undefined) return false;
-  return (
-    summary.questions === bbhSizeOf(subtask) && summary.scored + summary.unparsed === summary.cells
-  );
+  return summary.questions === bbhSizeOf(subtask) && scoreCountOf(summary) === summary.cells;
+}
+
+function scoreCountOf({ scored, unparsed, ruledWrong }: TagSummary): number {
+  return scored + unparsed + ruledWrong;
 }

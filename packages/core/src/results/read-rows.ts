@@ -12,6 +12,7 @@ import {
 import { type CellRecord, type CellResult, type CellRow, noAnswer } from '../domain/cell.ts';
 import { type GroupHeader, pricesOf } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
+import { findRuling } from '../domain/ruling.ts';
 import { limits } from '../limits.ts';
 import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
@@ -235,7 +236,8 @@ function toRow(
     readonly waste: readonly Call[];
   },
 ): CellRow {
-  const { name, grading, scorer, scorerVersion = null, gradedBy } = config;
+  const { name, grading, scorer, scorerVersion = null, gradedBy, rulings = [] } = config;
+  const ruling = findRuling(result, rulings);
   const calls = joinKept(result.calls, waste, { run, config: name, id: question.id });
   const { imported } = result;
   const { costUsd, overheadUsd, wasteUsd } =
@@ -273,6 +275,7 @@ function toRow(
     overheadUsd,
     wasteUsd,
     ...(result.probes && { probes: result.probes }),
+    ...(ruling && { ruling }),
     ...(imported && { imported }),
   };
 }

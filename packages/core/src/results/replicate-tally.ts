@@ -43,6 +43,8 @@ export const replicateTallySchema = z.strictObject({
   confidences: count,
   calibration: calibrationTallySchema,
   correct: count,
+  ruledWrong: count,
+  ruledExcluded: count,
   truncated: count,
   /** Cells that were imported, whose calls are counted as answers of unknown cost. */
   imported: count,
@@ -64,6 +66,8 @@ const empty: ReplicateTallyState = {
   confidences: 0,
   calibration: { isRounded: false, pairs: [] },
   correct: 0,
+  ruledWrong: 0,
+  ruledExcluded: 0,
   truncated: 0,
   imported: 0,
 };
@@ -82,6 +86,8 @@ export class ReplicateTally {
   #confidences: number;
   readonly #calibration: CalibrationTally;
   #correct: number;
+  #ruledWrong: number;
+  #ruledExcluded: number;
   #truncated: number;
   #imported: number;
   readonly #metrics: MetricTally;
@@ -106,6 +112,8 @@ export class ReplicateTally {
     this.#confidences = from.confidences;
     this.#calibration = new CalibrationTally(from.calibration);
     this.#correct = from.correct;
+    this.#ruledWrong = from.ruledWrong;
+    this.#ruledExcluded = from.ruledExcluded;
     this.#truncated = from.truncated;
     this.#imported = from.imported;
     this.#metrics = new MetricTally(from.metrics ?? []);
@@ -118,6 +126,8 @@ export class ReplicateTally {
       this.#scoreSquareSum += row.score * row.score;
       if (row.score === 1) this.#correct += 1;
     }
+    if (row.ruling?.as === 'wrong') this.#ruledWrong += 1;
+    if (row.ruling?.as === 'excluded') this.#ruledExcluded += 1;
     this.#metrics.add(row.metrics);
     if (row.confidence !== null) {
       this.#confidenceSum += row.confidence;
@@ -182,6 +192,8 @@ export class ReplicateTally {
       confidences: this.#confidences,
       calibration: this.calibration,
       correct: this.#correct,
+      ruledWrong: this.#ruledWrong,
+      ruledExcluded: this.#ruledExcluded,
       truncated: this.#truncated,
       imported: this.#imported,
       ...(metrics.length > 0 && { metrics }),
@@ -191,9 +203,12 @@ export class ReplicateTally {
   /** @param coverageFloor - The least coverage for a headline score, 0..1. */
   summarize(coverageFloor: number): ReplicateSummary {
     const { scored, unparsed, ungraded, failed } = this.#counts;
-    const scoreCount = scored + unparsed;
-    const questions = scoreCount + ungraded + failed + this.#counts['not-attempted'];
-    const coverage = questions === 0 ? 0 : scoreCount / questions;
+    const answerCount = scored + unparsed;
+    // A ruling adds no score but 0, and takes none away.
+    const scoreCount = answerCount + this.#ruledWrong;
+    const questions = answerCount + ungraded + failed + this.#counts['not-attempted'];
+    const counted = questions - this.#ruledExcluded;
+    const coverage = counted === 0 ? 0 : scoreCount / counted;
     const score = scoreCount === 0 ? null : this.#scoreSum / scoreCount;
     const { costUsd, ...spend } = this.#spend();
     const metrics = this.#metrics.summarize();
@@ -207,10 +222,12 @@ export class ReplicateTally {
       notAttempted: this.#counts['not-attempted'],
       truncated: this.#truncated,
       correct: this.#correct,
+      ruledWrong: this.#ruledWrong,
+      ruledExcluded: this.#ruledExcluded,
       coverage,
       score,
-      scoreLower: questions === 0 ? null : this.#scoreSum / questions,
-      scoreUpper: questions === 0 ? null : (this.#scoreSum + (questions - scoreCount)) / questions,
+      scoreLower: counted === 0 ? null : this.#scoreSum / counted,
+      scoreUpper: counted === 0 ? null : (this.#scoreSum + (counted - scoreCount)) / counted,
       headline: coverage >= coverageFloor ? score : null,
       stderr: this.#standardError(scoreCount),
       ci95: mutablePair(wilsonInterval(this.#scoreSum, scoreCount)),
@@ -218,7 +235,7 @@ export class ReplicateTally {
       meanConfidence: this.#confidences === 0 ? null : this.#confidenceSum / this.#confidences,
       confidences: this.#confidences,
       costUsd,
-      costUsdPerQuestion: costUsd === null || scoreCount === 0 ? null : costUsd / scoreCount,
+      costUsdPerQuestion: costUsd === null || answerCount === 0 ? null : costUsd / answerCount,
       ...spend,
       inputTokens: this.#inputTokens.value(),
       outputTokens: this.#outputTokens.value(),

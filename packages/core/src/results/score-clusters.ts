@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { CellRow } from '../domain/cell.ts';
+import { countedScoreOf } from '../domain/ruling.ts';
 import type { Cluster } from '../statistics/clustered-standard-error.ts';
 
 /**
@@ -30,7 +31,8 @@ export class ScoreClusters {
   }
 
   /** @param index - Which of the config's questions the row is of, from 0; the same in each run. */
-  add(index: number, { score }: CellRow): void {
+  add(index: number, row: CellRow): void {
+    const score = countedScoreOf(row);
     const cluster = index % MAX_CLUSTERS;
     this.#sums[cluster] = (this.#sums[cluster] ?? 0) + (score ?? 0);
     this.#counts[cluster] = (this.#counts[cluster] ?? 0) + (score === null ? 0 : 1);

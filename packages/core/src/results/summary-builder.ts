@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { CellRow } from '../domain/cell.ts';
 import type { MetricDeclaration } from '../domain/grade.ts';
 import type { GroupHeader } from '../domain/group.ts';
+import type { Ruling } from '../domain/ruling.ts';
 import { clusteredInterval } from '../statistics/clustered-interval.ts';
 import { clusteredStandardError } from '../statistics/clustered-standard-error.ts';
 import { CalibrationClusters, calibrationClustersSchema } from './calibration-clusters.ts';
@@ -71,6 +72,7 @@ export class SummaryBuilder {
   readonly #header: GroupHeader;
   readonly #coverageFloor: number;
   readonly #averagesByDataset: ReadonlyMap<string, DatasetAverages>;
+  readonly #rulings: readonly Ruling[];
   readonly #declared: ReadonlyMap<string, readonly MetricDeclaration[]>;
   /** By config, then by run. */
   readonly #byConfig = new Map<string, Map<string, ConfigTallies>>();
@@ -84,11 +86,14 @@ export class SummaryBuilder {
     {
       averages = datasetAverages,
       metrics = new Map(),
+      rulings = [],
       from = { tallies: [], clusters: [] },
     }: {
       readonly averages?: ReadonlyMap<string, DatasetAverages>;
       /** What the scorers of the configs declare, by config. @default nothing */
       readonly metrics?: ReadonlyMap<string, readonly MetricDeclaration[]>;
+      /** Those of the rows. @default none */
+      readonly rulings?: readonly Ruling[] | undefined;
       /** The state of another builder, to continue with. @default no rows added */
       readonly from?: SummaryState;
     } = {},
@@ -97,6 +102,7 @@ export class SummaryBuilder {
     this.#coverageFloor = coverageFloor;
     this.#averagesByDataset = averages;
     this.#declared = metrics;
+    this.#rulings = rulings.filter(({ as }) => as !== 'missing');
     this.#clusters = new Map(
       from.clusters.map(({ config, calibration, ...scores }) => [
         config,
@@ -172,6 +178,7 @@ export class SummaryBuilder {
       specSha256: header.specSource.sha256,
       questionsSha256: header.questions.sha256,
       coverageFloor: this.#coverageFloor,
+      ...(this.#rulings.length > 0 && { rulings: [...this.#rulings] }),
       configs: this.#inPlannedOrder().flatMap(([config, byRun]) => {
         const all = [...byRun.values()];
         const tallies = run === undefined ? all : all.filter((each) => each.run === run);

@@ -27,6 +27,8 @@ export interface SummaryColumn<Value = unknown> {
   readonly isHiddenWhenOne?: boolean;
   /** True if Markdown omits the column then, too: it is about few groups. */
   readonly isRare?: boolean;
+  /** True for a figure that rulings change: marked where they do. */
+  readonly isRuled?: boolean;
   /** What it counts, for a reader who knows the table only. */
   readonly legend?: string;
   /** Picks the figure of a config; null if it is unknown or withheld. */
@@ -47,11 +49,14 @@ const MOMENTS = [
   'latency.meanS',
 ] as const;
 
+const RULED_AS = ['wrong', 'excluded'] as const;
+
 /** The columns of the summary table, from left to right. To add one, add an entry. */
 export const summaryColumns: readonly SummaryColumn[] = [
   column({ title: 'config', names: ['config'], value: ({ config }) => config, format: String }),
   column({
     title: 'score',
+    isRuled: true,
     names: ['score'],
     legend:
       'score: the mean over scored and unparsed cells, an unparsed answer scoring 0; ungraded, failed and not attempted cells count only in coverage and bounds',
@@ -60,6 +65,7 @@ export const summaryColumns: readonly SummaryColumn[] = [
   }),
   column({
     title: 'ci95',
+    isRuled: true,
     names: ['ci95Lower', 'ci95Upper'],
     isHiddenWhenEmpty: true,
     legend:
@@ -69,6 +75,7 @@ export const summaryColumns: readonly SummaryColumn[] = [
   }),
   column({
     title: 'sd',
+    isRuled: true,
     names: ['scoreSd'],
     isHiddenWhenEmpty: true,
     value: scoreDeviation,
@@ -76,12 +83,14 @@ export const summaryColumns: readonly SummaryColumn[] = [
   }),
   column({
     title: 'bounds',
+    isRuled: true,
     names: ['scoreLower', 'scoreUpper'],
     value: ({ mean }) => [toNumber(mean['scoreLower']), toNumber(mean['scoreUpper'])] as const,
     format: formatPercentRange,
   }),
   column({
     title: 'coverage',
+    isRuled: true,
     names: ['coverage'],
     value: ({ mean }) => toNumber(mean['coverage']),
     format: formatPercent,
@@ -244,6 +253,19 @@ export const summaryColumns: readonly SummaryColumn[] = [
     value: totalOf(({ notAttempted }) => notAttempted),
     format: String,
   }),
+  column({
+    title: 'ruled',
+    names: ['ruledWrong', 'ruledExcluded'],
+    isHiddenWhenEmpty: true,
+    isRare: true,
+    legend:
+      'ruled: of the ungraded and failed cells, those that a ruling counts as wrong, or in no figure; * marks what it changes',
+    value: (config) => RULED_AS.map((as) => countRuled(config, as)),
+    format: (counts) =>
+      RULED_AS.flatMap((as, index) => (counts[index] ? [`${counts[index]} ${as}`] : [])).join(
+        ', ',
+      ) || '0',
+  }),
   ...MOMENTS.map((field) =>
     column({
       ...{ title: `mean and variance of ${field}`, names: momentNames(field), isData: true },
@@ -269,6 +291,12 @@ export function momentsOf(
     if (nested === undefined || typeof found !== 'object' || found === null) return toNumber(found);
     return toNumber(ownValue(found, nested));
   });
+}
+
+/** Counts the cells of a config that count in a way by a ruling, over all replicates. */
+export function countRuled({ replicates }: ConfigSummary, as: (typeof RULED_AS)[number]): number {
+  const field = as === 'wrong' ? 'ruledWrong' : 'ruledExcluded';
+  return replicates.reduce((sum, replicate) => sum + replicate[field], 0);
 }
 
 /** Checks that a column's `format` accepts what its `value` returns. */

@@ -170,10 +170,26 @@ function renderColumns(
 ): string {
   return renderTable(
     columns.map(({ title }) => title),
-    configs.map((config) => columns.map(({ value, format }) => format(value(config)))),
+    configs.map((config) =>
+      columns.map(({ value, format, isRuled = false }) => {
+        const text = format(value(config));
+        return isRuled ? markRuled(text, config.replicates) : text;
+      }),
+    ),
     form,
     width,
   );
+}
+
+/** What follows a figure that a ruling changes. */
+const RULED_MARK = '*';
+
+function markRuled(
+  text: string,
+  counted: readonly { readonly ruledWrong: number; readonly ruledExcluded: number }[],
+): string {
+  const isRuled = counted.some(({ ruledWrong, ruledExcluded }) => ruledWrong + ruledExcluded > 0);
+  return isRuled && text !== NO_FIGURE ? `${text}${RULED_MARK}` : text;
 }
 
 /**
@@ -195,10 +211,11 @@ export function renderTagTable(
       return [
         config,
         value,
-        isData ? formatPlain(score) : formatPercent(score),
+        isData ? formatPlain(score) : markRuled(formatPercent(score), [counts]),
         String(counts.correct),
-        String(counts.scored + counts.unparsed),
+        String(counts.scored + counts.unparsed + counts.ruledWrong),
         String(counts.cells),
+        ...(isData ? [String(counts.ruledWrong), String(counts.ruledExcluded)] : []),
         ...metrics.flatMap((metric) =>
           isData
             ? metricDataOf(counts, metric).map(formatPlain)
@@ -209,15 +226,17 @@ export function renderTagTable(
   );
   const withScore = isData ? 'withScore' : 'with score';
   const names = isData ? metrics.flatMap(metricDataNames) : metrics;
-  const header = ['config', tag, 'score', 'correct', withScore, 'cells', ...names];
+  const ruled = isData ? ['ruledWrong', 'ruledExcluded'] : [];
+  const header = ['config', tag, 'score', 'correct', withScore, 'cells', ...ruled, ...names];
   return renderTable(header, rows, form, width);
 }
 
 function isCovered(
-  { scored, unparsed, cells }: ConfigSummary['byTag'][string][string],
+  { scored, unparsed, ruledWrong, ruledExcluded, cells }: ConfigSummary['byTag'][string][string],
   coverageFloor: number,
 ): boolean {
-  return cells > 0 && (scored + unparsed) / cells >= coverageFloor;
+  const counted = cells - ruledExcluded;
+  return counted > 0 && (scored + unparsed + ruledWrong) / counted >= coverageFloor;
 }
 
 function describeSize({ questions, configs }: Summary): string {
@@ -230,8 +249,9 @@ function notes(
   legend: readonly string[],
   width: number | undefined,
 ): string[] {
-  const lines = groups.flatMap(({ summary: { configs, coverageFloor }, baselines }) => [
+  const lines = groups.flatMap(({ summary: { configs, rulings, coverageFloor }, baselines }) => [
     ...withheldNotes(configs, coverageFloor),
+    ...rulingNotes({ configs, rulings }),
     ...baselineNotes(baselines),
     ...controlNotes(configs),
     ...judgeNotes(configs),
@@ -279,6 +299,22 @@ function answerNotes(configs: readonly ConfigSummary[]): readonly string[] {
   return [...truncated, ...otherModels];
 }
 
+/** Says which cells count by a ruling, how, and why. */
+export function rulingNotes({
+  configs,
+  rulings = [],
+}: Pick<Summary, 'configs' | 'rulings'>): readonly string[] {
+  return configs.flatMap(({ config, unscored }) =>
+    rulings.flatMap(({ class: name, as, why }) => {
+      const ruled = unscored.filter(({ ruling }) => ruling?.class === name && ruling.as === as);
+      const cells = ruled.reduce((sum, each) => sum + each.cells, 0);
+      if (cells === 0) return [];
+      const counted = as === 'wrong' ? 'counted as wrong' : 'excluded';
+      return [`${config}: ${countOf(cells, 'cell')} ${counted} by the ruling on ${name}: ${why}`];
+    }),
+  );
+}
+
 /** Says whose judges are their own models, or are moved by what says nothing about an answer. */
 function judgeNotes(configs: readonly ConfigSummary[]): readonly string[] {
   return configs.flatMap(({ config, judges = [], probes = [] }) => {
@@ -321,7 +357,8 @@ function averageLines(
     const shown = isWithheld
       ? `withheld (coverage ${formatPercent(lowest)} %)`
       : formatAverage(value);
-    return `${config}: ${shown} ${label}`;
+    const figure = value === null || isWithheld ? shown : markRuled(shown, replicates);
+    return `${config}: ${figure} ${label}`;
   });
 }
 

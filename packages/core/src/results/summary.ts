@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { rulingSchema } from '../domain/ruling.ts';
 import { budgetSummarySchema } from './budget-summary.ts';
 import { unscoredSchema } from './unscored-tally.ts';
 
@@ -71,7 +72,7 @@ const calibrationSchema = z.strictObject(calibrationFields);
 /** Calibration over the cells with a score and a confidence. */
 export type CalibrationSummary = z.infer<typeof calibrationSchema>;
 
-/** One config in one run. `score` = sum of scores / (scored + unparsed); unknown is null. */
+/** One config in one run. `score` = sum of scores / (scored + unparsed + ruledWrong); unknown is null. */
 export const replicateSchema = z.strictObject({
   run: z.string(),
   questions: count,
@@ -84,12 +85,15 @@ export const replicateSchema = z.strictObject({
   truncated: count,
   /** Cells with score 1. */
   correct: count,
-  /** (scored + unparsed) / questions. */
+  /** Of the ungraded and failed cells, those that count as 0 by a ruling, and those that do not count. */
+  ruledWrong: count.default(0),
+  ruledExcluded: count.default(0),
+  /** (scored + unparsed + ruledWrong) / (questions - ruledExcluded). */
   coverage: z.number().min(0).max(1),
   score: ratio,
-  /** Every cell without a score counted as 0, over all questions. */
+  /** Every cell without a score counted as 0, over all questions that are not excluded. */
   scoreLower: ratio,
-  /** Every cell without a score counted as 1, over all questions. */
+  /** Every cell without a score that no ruling counts counted as 1, over the same questions. */
   scoreUpper: ratio,
   /** `score` where coverage reaches the floor, else null. */
   headline: ratio,
@@ -131,6 +135,9 @@ const tagSummarySchema = z.strictObject({
   cells: count,
   scored: count,
   unparsed: count,
+  /** As those of a replicate. */
+  ruledWrong: count.default(0),
+  ruledExcluded: count.default(0),
   correct: count,
   score: ratio,
   /** Absent where no cell has any. */
@@ -229,6 +236,8 @@ export const summarySchema = z.strictObject({
   specSha256: z.string(),
   questionsSha256: z.string(),
   coverageFloor: z.number(),
+  /** How cells count that have no score; absent where all count as missing. */
+  rulings: z.array(rulingSchema).optional(),
   /** Of a group only; absent without a budget. */
   budget: budgetSummarySchema.optional(),
   configs: z.array(

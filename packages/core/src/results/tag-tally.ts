@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { CellRow } from '../domain/cell.ts';
+import { countedScoreOf } from '../domain/ruling.ts';
 import { MetricTally, type MetricTallyState, metricTallySchema } from './metric-tally.ts';
 import type { TagSummary } from './summary.ts';
 
@@ -10,6 +11,8 @@ const countsSchema = z.object({
   cells: z.int(),
   scored: z.int(),
   unparsed: z.int(),
+  ruledWrong: z.int(),
+  ruledExcluded: z.int(),
   correct: z.int(),
   scoreSum: z.number(),
   /** Absent where no row has any. */
@@ -76,13 +79,18 @@ export function summarizeTags(
     for (const [tag, values] of tally.state()) {
       const byValue = byTag.get(tag) ?? new Map<string, Pooled>();
       byTag.set(tag, byValue);
-      for (const [value, { cells, scored, unparsed, correct, scoreSum, metrics }] of values) {
+      for (const [
+        value,
+        { cells, scored, unparsed, correct, scoreSum, metrics, ...ruled },
+      ] of values) {
         const pooled = byValue.get(value) ?? { ...nothing, metricStates: [] };
         byValue.set(value, pooled);
         if (index === 0) pooled.questions = cells;
         pooled.cells += cells;
         pooled.scored += scored;
         pooled.unparsed += unparsed;
+        pooled.ruledWrong += ruled.ruledWrong;
+        pooled.ruledExcluded += ruled.ruledExcluded;
         pooled.correct += correct;
         pooled.scoreSum += scoreSum;
         if (metrics !== undefined) pooled.metricStates.push(metrics);
@@ -108,13 +116,15 @@ const nothing = {
   cells: 0,
   scored: 0,
   unparsed: 0,
+  ruledWrong: 0,
+  ruledExcluded: 0,
   correct: 0,
   score: null,
   scoreSum: 0,
 };
 
 function withScore({ scoreSum, metricStates, ...summary }: Pooled): TagSummary {
-  const scoreCount = summary.scored + summary.unparsed;
+  const scoreCount = summary.scored + summary.unparsed + summary.ruledWrong;
   const metrics = new MetricTally(...metricStates).summarize();
   return {
     ...summary,
@@ -128,16 +138,28 @@ function stateOf({ metrics, ...counts }: Counts): CountsState {
   return { ...counts, ...(state.length > 0 && { metrics: state }) };
 }
 
-function countRow(counts: Counts, { outcome, score, metrics }: CellRow): void {
-  counts.metrics.add(metrics);
+function countRow(counts: Counts, row: CellRow): void {
+  const { outcome, score, ruling } = row;
+  counts.metrics.add(row.metrics);
   counts.cells += 1;
   if (outcome === 'scored') counts.scored += 1;
   if (outcome === 'unparsed') counts.unparsed += 1;
   if (score === 1) counts.correct += 1;
-  counts.scoreSum += score ?? 0;
+  if (ruling?.as === 'wrong') counts.ruledWrong += 1;
+  if (ruling?.as === 'excluded') counts.ruledExcluded += 1;
+  counts.scoreSum += countedScoreOf(row) ?? 0;
 }
 
 function emptyCounts(): Counts {
   const metrics = new MetricTally();
-  return { cells: 0, scored: 0, unparsed: 0, correct: 0, scoreSum: 0, metrics };
+  return {
+    cells: 0,
+    scored: 0,
+    unparsed: 0,
+    ruledWrong: 0,
+    ruledExcluded: 0,
+    correct: 0,
+    scoreSum: 0,
+    metrics,
+  };
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type CellRow, outcomeSchema } from '../domain/cell.ts';
+import { rowRulingSchema } from '../domain/ruling.ts';
 
 /** A vendor may put another number into each message: only so many texts are kept per config and run. */
 const MAX_TEXTS = 20;
@@ -12,6 +13,8 @@ export const unscoredSchema = z.strictObject({
   /** What the error says. Where there are more than 20 texts, the rarer ones count as the first of their reason. */
   message: z.string().nullable(),
   cells: z.int().min(1),
+  /** How they count all the same. Absent: in coverage and bounds alone. */
+  ruling: rowRulingSchema.optional(),
 });
 /** Cells of a config that have no score for the same reason. */
 export type UnscoredSummary = z.infer<typeof unscoredSchema>;
@@ -25,9 +28,9 @@ export class UnscoredTally {
     for (const each of from.flat()) this.#count(each, each.cells);
   }
 
-  add({ outcome, reason, error }: CellRow): void {
+  add({ outcome, reason, error, ruling }: CellRow): void {
     if (outcome === 'scored' || outcome === 'unparsed') return;
-    this.#count({ outcome, reason, message: error?.message ?? null }, 1);
+    this.#count({ outcome, reason, message: error?.message ?? null, ...(ruling && { ruling }) }, 1);
   }
 
   /** Every reason and its cells, in the order of their first cell. */
@@ -42,7 +45,10 @@ export class UnscoredTally {
 
   #count(reason: Omit<UnscoredSummary, 'cells'>, cells: number): void {
     const ofReason = this.#groups.filter(
-      (group) => group.outcome === reason.outcome && group.reason === reason.reason,
+      (group) =>
+        group.outcome === reason.outcome &&
+        group.reason === reason.reason &&
+        group.ruling?.class === reason.ruling?.class,
     );
     const group =
       ofReason.find(({ message }) => message === reason.message) ??
