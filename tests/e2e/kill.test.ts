@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { Comparison } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { KillTracker, seededDraw } from '../support/kill-tracker.ts';
 import {
@@ -42,6 +43,31 @@ describe('a run that is killed', () => {
     expect(models.stats().okCount).toBeGreaterThanOrEqual(cellCount);
     expect(models.stats().requestsByQuestion.size).toBe(cellCount);
   });
+});
+
+describe('a run that is killed somewhere', () => {
+  it.each([0.2, 0.5, 0.8])(
+    'has configs of one lane that share the questions they have answered, at %d of the cells',
+    async (ratio) => {
+      await using models = await startModels(QUESTION_COUNT, 25);
+      await using folder = await sumsFolder(models, QUESTION_COUNT);
+
+      await using run = startThrice(['run', 'sums.json'], { cwd: folder.path });
+      await run.prints(printedGroup);
+      await waitWhileRunning('some cells are answered', [run], () => {
+        return models.stats().okCount > ratio * cellCount;
+      });
+      await kill(run);
+      const compared = await callThrice(['compare', groupOf(run), '--json'], { cwd: folder.path });
+
+      const { n, questions, coverageA, coverageB } =
+        (JSON.parse(compared.stdout) as Comparison).pairs[0]?.all ?? {};
+      const answered = Math.max(coverageA ?? 0, coverageB ?? 0) * (questions ?? 0);
+      expect(answered).toBeGreaterThan(0.1 * QUESTION_COUNT);
+      // What was in flight may be of one config alone: it is 5 % of more questions.
+      expect(n).toBeGreaterThanOrEqual(answered - Math.max(PARALLEL, 0.05 * answered));
+    },
+  );
 });
 
 describe('two processes on one group', () => {
