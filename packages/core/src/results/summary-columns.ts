@@ -294,7 +294,7 @@ export function momentsOf(
 }
 
 /** Counts the cells of a config that count in a way by a ruling, over all replicates. */
-export function countRuled({ replicates }: ConfigSummary, as: (typeof RULED_AS)[number]): number {
+function countRuled({ replicates }: ConfigSummary, as: (typeof RULED_AS)[number]): number {
   const field = as === 'wrong' ? 'ruledWrong' : 'ruledExcluded';
   return replicates.reduce((sum, replicate) => sum + replicate[field], 0);
 }
