@@ -409,7 +409,7 @@ describe('verifyGroup', () => {
       `:1: published demo-20260102T030405Z-0000: 5 questions, 2 replicates, recomputed ${heading}`,
     ],
     ['missing', () => '', `:1: published nothing, recomputed ${heading}`],
-    ['longer', (text) => `${text}score 99\n`, ':11: published score 99, recomputed nothing'],
+    ['longer', (text) => `${text}score 99\n`, ':12: published score 99, recomputed nothing'],
   ])('reports a rendered summary that is %s', async (_, change, mismatch) => {
     const { engine, header } = await published();
     const key = groupKey(header.group, 'summary.md');
