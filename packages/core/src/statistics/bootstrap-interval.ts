@@ -1,10 +1,12 @@
+import { expandedTail } from './expanded-tail.ts';
 import { quantile } from './quantile.ts';
 
 /** Enough for the bounds to vary by a tenth of their distance. */
 const RESAMPLES = 1_000;
 
 /**
- * Computes the percentile bootstrap interval of a statistic of clustered items, at 95 %.
+ * Computes the bootstrap interval of a statistic of clustered items, at 95 %, between quantiles of its resamples: see
+ * {@link expandedTail}.
  *
  * Whole clusters are drawn, because items of one cluster, such as the answers to one question, may depend on each other.
  * A resample without the statistic, such as a kappa of ratings that are all the same, does not count.
@@ -34,6 +36,7 @@ export function bootstrapInterval<Item>(
     if (value !== undefined) values.push(value);
   }
   values.sort((left, right) => left - right);
-  const [lower, upper] = [quantile(values, 0.025), quantile(values, 0.975)];
+  const tail = expandedTail(filled.length);
+  const [lower, upper] = [quantile(values, tail), quantile(values, 1 - tail)];
   return lower === undefined || upper === undefined ? undefined : [lower, upper];
 }
