@@ -154,7 +154,7 @@ describe('the tables of a summary', () => {
       /cells +words +cost\n.*\b4 +5 +-1\.5\n/,
     );
     expect(renderTagTable(summary, 'topic', 'csv')).toContain(
-      'cells,metrics.words.n,metrics.words.mean,metrics.words.variance,metrics.words.sum,metrics.cost.n',
+      'ruledExcluded,metrics.words.n,metrics.words.mean,metrics.words.variance,metrics.words.sum,metrics.cost.n',
     );
   });
 });
