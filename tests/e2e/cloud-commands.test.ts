@@ -68,8 +68,11 @@ describe('commands against a stage', () => {
     expect(listed.stdout).toContain(`${group}  complete  24/24`);
     expect(shown.stdout).toContain('What is 3 and what is missing to 42?');
     const own = await listFiles(join(cwd, '.thrice/runs', groupOf(here)));
-    const expected = own.map((name) => name.replace(groupOf(here), group));
-    expect(await missingInStage(cloud, group, [...expected, 'progress.json'])).toEqual([]);
+    // The reconciler writes the progress of groups that are at work when it looks.
+    const expected = own
+      .filter((name) => name !== 'progress.json')
+      .map((name) => name.replace(groupOf(here), group));
+    expect(await missingInStage(cloud, group, expected)).toEqual([]);
     const pulled = await pullRows(cloud, cwd, group, 'a');
     const rows = await readCellRows(`${cwd}/.thrice`, groupOf(here), 'a');
     expect(pulled.map(timeless)).toEqual(rows.map(timeless));

@@ -385,7 +385,11 @@ describe('thrice summarize', () => {
     const { stdout } = await callThrice(['summarize', 'trial', '--json'], { cwd: folder.path });
 
     const published = await readFile(folder.resolve('.thrice/runs', group, 'summary.json'), 'utf8');
-    const { baselines, ...summary } = JSON.parse(stdout) as { readonly baselines: unknown };
+    const { baselines, overReplicates, ...summary } = JSON.parse(stdout) as {
+      readonly baselines: unknown;
+      readonly overReplicates: unknown;
+    };
+    expect(overReplicates).toEqual([]);
     expect(summary).toEqual(JSON.parse(published));
     expect(baselines).toMatchObject([
       { config: 'a', score: 0.25, best: { baseline: 'echo', score: 1, n: 4 }, isAboveBest: false },
