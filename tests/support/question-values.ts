@@ -19,7 +19,6 @@ export function valuesOf(
         ruled: 0,
         tags: {},
         digest: undefined,
-        target: null,
       };
       return [id, { ...value, ...parts }];
     }),

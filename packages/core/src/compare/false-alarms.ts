@@ -105,5 +105,5 @@ function joined(values: readonly QuestionValue[]): QuestionValue {
     all.cells += cells;
     all.ruled += ruled;
   }
-  return { tags: {}, digest: undefined, target: null, ...all };
+  return { tags: {}, digest: undefined, ...all };
 }

@@ -21,13 +21,16 @@ export interface QuestionValue {
   readonly tags: Question['tags'];
   /** Of what is asked; undefined where nobody asks for it. */
   readonly digest: string | undefined;
-  readonly target: Question['target'];
 }
+
+const NO_TAGS: Question['tags'] = {};
 
 /** The values of one figure of a config, by question. */
 export class QuestionValues {
   readonly #figure: string;
   readonly #digestOf: ((question: Question) => string) | undefined;
+  /** Questions have few different ones: one object of each is kept. */
+  readonly #tags = new Map<string, Question['tags']>();
   readonly #byId = new Map<
     string,
     { -readonly [Key in keyof QuestionValue]: QuestionValue[Key] }
@@ -43,7 +46,7 @@ export class QuestionValues {
   }
 
   add({ question, row }: QuestionRow): void {
-    const { id, tags, target } = question;
+    const { id } = question;
     const known = this.#byId.get(id);
     const value = known ?? {
       sum: 0,
@@ -51,12 +54,12 @@ export class QuestionValues {
       count: 0,
       cells: 0,
       ruled: 0,
-      tags,
+      tags: NO_TAGS,
       digest: undefined,
-      target,
     };
     if (known === undefined) {
       value.digest = this.#digestOf?.(question);
+      value.tags = this.#tagsOf(question);
       this.#byId.set(id, value);
     }
     const figure = figureOf(row, this.#figure);
@@ -68,6 +71,13 @@ export class QuestionValues {
     value.sum += figure;
     value.squares += figure * figure;
     value.count += 1;
+  }
+
+  #tagsOf({ tags }: Question): Question['tags'] {
+    const key = JSON.stringify(tags);
+    const known = this.#tags.get(key) ?? tags;
+    this.#tags.set(key, known);
+    return known;
   }
 
   get byId(): ReadonlyMap<string, QuestionValue> {
