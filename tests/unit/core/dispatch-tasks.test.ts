@@ -238,6 +238,20 @@ describe('the parts of a plan', () => {
     expect(sentCount).toBe(3 * limits.pageSize);
   });
 
+  it('begin anew where another version has saved how far they are', async () => {
+    const { stage } = await manyPages(3);
+    await serve(stage, plan, () => true);
+    const [next] = stage.requests.tasks;
+    for (const key of stage.blobs.texts.keys()) {
+      if (key.startsWith('checkpoints/')) await stage.blobs.write(key, ['{"ofAnotherVersion":1}']);
+    }
+
+    const sentCount = next === undefined ? Number.NaN : await serve(stage, next);
+
+    expect(sentCount).toBe(3 * limits.pageSize);
+    expect((await stage.ledger.readGroup('demo'))?.isPlanned).toBe(true);
+  });
+
   it('are not continued for a request that another one has replaced', async () => {
     const { stage } = await manyPages(3);
     await serve(stage, plan, () => true);

@@ -89,7 +89,8 @@ export async function dispatchTasks(
     return part;
   }
   const begunBy = request.begunBy ?? options.requestId;
-  if (request.begunBy !== undefined && part.state?.begunBy !== begunBy) {
+  const isOfOtherVersion = part.isBegun && part.state === undefined;
+  if (request.begunBy !== undefined && part.state?.begunBy !== begunBy && !isOfOtherVersion) {
     // A repeated message: all is sent, or a later request has begun anew.
     await (part.state === undefined ? part.end() : part.release());
     return nothing;
