@@ -6,6 +6,7 @@ import {
   type Pair,
   pairedDifference,
 } from '../../packages/core/src/statistics/paired-difference.ts';
+import { scoreInterval } from '../../packages/core/src/statistics/score-interval.ts';
 import { seededRandom } from '../../packages/core/src/statistics/seeded-random.ts';
 import { covers, graded, type Population, rubric, shareOf, timed } from './simulated-questions.ts';
 
@@ -95,6 +96,17 @@ function testSmallSamples(size: number, random: () => number): void {
     expectBetween(covered, 0.93, 0.97);
   });
 
+  it('the interval of one replicate with partial credit covers the truth in 93 to 97 %', () => {
+    const population = rubric('scores in steps of 0.2', [0.6, 0.5]);
+
+    const covered = shareOf(SAMPLES, size, population, random, (pairs) => {
+      const scores = pairs.map(({ first }) => first.sum);
+      return covers(scoreInterval(sumsOf(scores)), population.means[0]);
+    });
+
+    expectBetween(covered, 0.93, 0.97);
+  });
+
   it("false alarms of McNemar's tests are at most 6 %, fewer of the exact one", () => {
     const population = graded('right or wrong', [0.7, 0.7], 0.6, 1);
     let midP = 0;
@@ -108,6 +120,12 @@ function testSmallSamples(size: number, random: () => number): void {
     expectBetween(midP / SAMPLES, 0.03, 0.06);
     expectBetween(exact, 0.01, midP / SAMPLES);
   });
+}
+
+function sumsOf(scores: readonly number[]) {
+  const sum = scores.reduce((total, score) => total + score, 0);
+  const squares = scores.reduce((total, score) => total + score * score, 0);
+  return { sum, squares, count: scores.length };
 }
 
 function changesOf(pairs: readonly Pair[]): [onlyFirst: number, onlySecond: number] {

@@ -4,7 +4,7 @@ import type { CellRow } from '../domain/cell.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import { KnownSum, type KnownSumState, knownSumSchema, NO_SUM } from '../domain/known-sum.ts';
 import { quantile } from '../statistics/quantile.ts';
-import { wilsonInterval } from '../statistics/wilson-interval.ts';
+import { scoreInterval, scoreStandardError } from '../statistics/score-interval.ts';
 import {
   CalibrationTally,
   type CalibrationTallyState,
@@ -212,6 +212,7 @@ export class ReplicateTally {
     const score = scoreCount === 0 ? null : this.#scoreSum / scoreCount;
     const { costUsd, ...spend } = this.#spend();
     const metrics = this.#metrics.summarize();
+    const scores = { sum: this.#scoreSum, squares: this.#scoreSquareSum, count: scoreCount };
     return {
       run: this.#run,
       questions,
@@ -229,8 +230,8 @@ export class ReplicateTally {
       scoreLower: counted === 0 ? null : this.#scoreSum / counted,
       scoreUpper: counted === 0 ? null : (this.#scoreSum + (counted - scoreCount)) / counted,
       headline: coverage >= coverageFloor ? score : null,
-      stderr: this.#standardError(scoreCount),
-      ci95: mutablePair(wilsonInterval(this.#scoreSum, scoreCount)),
+      stderr: scoreStandardError(scores) ?? null,
+      ci95: mutablePair(scoreInterval(scores)),
       ...summarizeCalibration(this.#calibration.forecasts(), failed),
       meanConfidence: this.#confidences === 0 ? null : this.#confidenceSum / this.#confidences,
       confidences: this.#confidences,
@@ -268,13 +269,6 @@ export class ReplicateTally {
       wasteCalls: waste.state().count,
       unpricedCalls: total(({ unknownCount }) => unknownCount),
     };
-  }
-
-  /** The standard error of the mean score: sample standard deviation divided by the root of n. */
-  #standardError(scoreCount: number): number | null {
-    if (scoreCount < 2) return null;
-    const squares = this.#scoreSquareSum - (this.#scoreSum * this.#scoreSum) / scoreCount;
-    return Math.sqrt(Math.max(0, squares) / (scoreCount - 1) / scoreCount);
   }
 
   #latency(): ReplicateSummary['latency'] {

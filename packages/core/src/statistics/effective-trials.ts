@@ -18,6 +18,19 @@ export function effectiveTrials(
   const standardError = clusteredStandardError(clusters);
   if (standardError === undefined) return undefined;
   const clusterCount = clusters.filter(({ count }) => count > 0).length;
+  return trialsOfStandardError(standardError, clusterCount, variance);
+}
+
+/**
+ * {@link effectiveTrials} of clusters whose standard error is known.
+ *
+ * @param clusterCount - Clusters with values, >= 2.
+ */
+export function trialsOfStandardError(
+  standardError: number,
+  clusterCount: number,
+  variance: number,
+): number {
   if (standardError < ROUNDING) return clusterCount;
   const few = (Z_95 / tQuantile(0.975, clusterCount - 1)) ** 2;
   return (few * variance) / standardError ** 2;
