@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { benchAnswerCpu } from './answer-cpu.ts';
+import { benchComparison } from './comparison.ts';
 import { benchHelp, benchQuickStart } from './help.ts';
 import { benchHiddenLimit } from './hidden-limit.ts';
 import { benchJudging } from './judging.ts';
@@ -28,6 +29,7 @@ const benches = {
   judging: benchJudging,
   planning: benchPlanning,
   rescore: benchRescore,
+  comparison: benchComparison,
   help: benchHelp,
   quickstart: benchQuickStart,
   answer: benchAnswerCpu,
