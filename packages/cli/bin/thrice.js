@@ -28,13 +28,17 @@ const WORKING_COMMANDS = [
   'rescore',
   'rule',
   'verify',
-  'summarize',
   'import',
   'export',
 ];
+// These read as many cells and keep a figure of each: with room for more garbage in a tenth less time.
+const READING_FLAGS = ['--max-semi-space-size=16'];
+const READING_COMMANDS = ['summarize', 'compare', 'power'];
 
 function heapFlags() {
-  return WORKING_COMMANDS.includes(process.argv[2] ?? '') ? HEAP_FLAGS : [];
+  const command = process.argv[2] ?? '';
+  if (WORKING_COMMANDS.includes(command)) return HEAP_FLAGS;
+  return READING_COMMANDS.includes(command) ? READING_FLAGS : [];
 }
 
 // V8 reads heap flags only at startup, so the process re-executes itself under the same PID.

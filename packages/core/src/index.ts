@@ -417,7 +417,12 @@ export {
 export { type JudgedItem, readJudgedItems } from './results/judge-verdicts.ts';
 export { joinGrade, readGrades } from './results/read-grades.ts';
 export { readJudgedGroup } from './results/read-judged-group.ts';
-export { type RowStores, readQuestionRows, readRows } from './results/read-rows.ts';
+export {
+  type RowStores,
+  readConfigRows,
+  readRows,
+  readRowsTogether,
+} from './results/read-rows.ts';
 export { type ReplicateFigures, ReplicateSpread } from './results/replicate-spread.ts';
 export { renderReplicates } from './results/replicate-table.ts';
 export { type Summary, summarySchema } from './results/summary.ts';

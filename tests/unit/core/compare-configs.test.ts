@@ -7,7 +7,7 @@ import {
   compareConfigs,
   loadGroup,
   type Question,
-  readQuestionRows,
+  readConfigRows,
   resolveBenchmark,
   withCurrentGrading,
 } from '@thrice/core';
@@ -55,7 +55,7 @@ async function finished(
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
   return graded.configs.map((config) => ({
     ...{ group, config, runs: header.runs },
-    readRows: (run) => readQuestionRows(header, run, config, engine),
+    readRows: (read) => readConfigRows(header, read, config, engine),
   }));
 }
 

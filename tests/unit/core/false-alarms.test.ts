@@ -1,7 +1,7 @@
 import {
   benchmarkSpecSchema,
   loadGroup,
-  readQuestionRows,
+  readConfigRows,
   resolveBenchmark,
   seededRandom,
 } from '@thrice/core';
@@ -38,7 +38,7 @@ async function aConfigWith(replicates: number, questionCount = 40) {
   const group = loadGroup({ header, state: 'active', isPlanned: true });
   const [config] = benchmark.configs;
   if (config === undefined) throw new Error('expected a config');
-  const readRows = (run: string) => readQuestionRows(header, run, config, engine);
+  const readRows = (runs: readonly string[]) => readConfigRows(header, runs, config, engine);
   return { group, config, runs: header.runs, readRows };
 }
 

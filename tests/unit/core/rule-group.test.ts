@@ -8,8 +8,8 @@ import {
   finalizeGroup,
   type LoadedGroup,
   loadGroup,
+  readConfigRows,
   readGradings,
-  readQuestionRows,
   rerunCells,
   resolveBenchmark,
   ruleGroup,
@@ -217,7 +217,7 @@ describe('verify', () => {
     const compare = async () => {
       const benchmark = await withCurrentGrading(header, group.benchmark, engine.blobs);
       const [a, b] = benchmark.configs.map((config): ComparedConfig => {
-        const readRows = (run: string) => readQuestionRows(header, run, config, engine);
+        const readRows = (runs: readonly string[]) => readConfigRows(header, runs, config, engine);
         return { group: { header, benchmark }, config, runs: header.runs, readRows };
       });
       if (a === undefined || b === undefined) throw new Error('expected two configs');

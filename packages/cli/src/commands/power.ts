@@ -5,7 +5,7 @@ import {
   measureSpread,
   type PowerPair,
   planPower,
-  readQuestionRows,
+  readConfigRows,
   readValues,
   type Summary,
   ThriceError,
@@ -120,7 +120,7 @@ async function readPilotConfigs({
   const known = new Map<string, PilotConfig>();
   for (const config of graded.configs) {
     if (!isPlanned(header, config.name)) continue;
-    const readRows = (run: string) => readQuestionRows(header, run, config, engine);
+    const readRows = (runs: readonly string[]) => readConfigRows(header, runs, config, engine);
     const values = await readValues({ group, config, runs: header.runs, readRows });
     known.set(config.name, { values, costUsd: costPerAnswer(config.name, summary) });
   }

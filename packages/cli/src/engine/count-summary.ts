@@ -4,7 +4,7 @@ import {
   type LoadedGroup,
   metricsByConfig,
   type RowStores,
-  readRows,
+  readRowsTogether,
   type Summary,
   SummaryBuilder,
   withCurrentGrading,
@@ -25,14 +25,11 @@ export async function countSummary(
     metrics: metricsByConfig(configs, stores.scorers),
     rulings: configs[0]?.rulings,
   });
-  for (const run of header.runs) {
-    for (const config of configs) {
-      if (!isPlanned(header, config.name)) continue;
-      for await (const row of readRows(header, run, config, stores)) {
-        builder.add(row);
-        onRow(row);
-      }
-    }
+  const planned = configs.filter(({ name }) => isPlanned(header, name));
+  const cells = header.runs.flatMap((run) => planned.map((config) => ({ run, config })));
+  for await (const { row } of readRowsTogether(header, cells, stores)) {
+    builder.add(row);
+    onRow(row);
   }
   return builder.build();
 }

@@ -4,7 +4,7 @@ import {
   type ConfigPair,
   comparisonsKey,
   plannedConfigs,
-  readQuestionRows,
+  readConfigRows,
   saveComparison,
   suggestName,
   ThriceError,
@@ -140,7 +140,7 @@ async function readSide(name: string, engine: Engine): Promise<readonly Compared
   const graded = await withCurrentGrading(header, benchmark, engine.blobs);
   return plannedConfigs(header, graded).map((config) => ({
     ...{ group, config, runs },
-    readRows: (run) => readQuestionRows(header, run, config, engine),
+    readRows: (read) => readConfigRows(header, read, config, engine),
   }));
 }
 

@@ -17,8 +17,8 @@ import { QuestionValues, SCORE } from './question-values.ts';
 
 /** A config to compare, and its rows. */
 export interface ComparedConfig extends GradedConfig {
-  /** Reads those of a run. */
-  readonly readRows: (run: string) => AsyncIterable<QuestionRow>;
+  /** Reads those of some runs, in question order. */
+  readonly readRows: (runs: readonly string[]) => AsyncIterable<QuestionRow>;
   /** Where the metrics of its scorer are looked up. @default the built-in scorers */
   readonly scorers?: ScorerRegistry | undefined;
 }
@@ -127,7 +127,7 @@ export async function readValues(
   digestOf?: DigestQuestion,
 ): Promise<ValuesById> {
   const values = new QuestionValues(figure, digestOf);
-  for (const run of runs) for await (const row of readRows(run)) values.add(row);
+  for await (const row of readRows(runs)) values.add(row);
   return values.byId;
 }
 

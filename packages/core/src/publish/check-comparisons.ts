@@ -8,7 +8,7 @@ import {
 import type { GroupHeader } from '../domain/group.ts';
 import { groupHeaderSchema } from '../domain/group.ts';
 import { ThriceError, toThriceError } from '../errors.ts';
-import { readQuestionRows } from '../results/read-rows.ts';
+import { readConfigRows } from '../results/read-rows.ts';
 import { benchmarkOf } from '../spec/load-group.ts';
 import { gradedGroupOf } from './graded-group.ts';
 import { readGradings } from './gradings.ts';
@@ -55,10 +55,10 @@ async function findSide(
   }
   return {
     ...{ group: { header, benchmark: graded.benchmark }, config, runs, scorers },
-    readRows: (run) =>
+    readRows: (read) =>
       ledger === undefined
-        ? readPublishedRows(graded, run, config, blobs)
-        : readQuestionRows(header, run, config, { ...stores, ledger }),
+        ? readPublishedRows(graded, read, config, blobs)
+        : readConfigRows(header, read, config, { ...stores, ledger }),
   };
 }
 

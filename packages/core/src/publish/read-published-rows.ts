@@ -8,11 +8,20 @@ import { createSelector } from '../spec/questions/select-questions.ts';
 import type { GradedGroup } from './graded-group.ts';
 
 /**
- * Reads the published rows of a config in a run, each with its question.
+ * Reads the published rows of a config in some runs, one run after the other, each with its question.
  *
  * @throws {ThriceError} `invalid-file` for a row that is none, or that is not of the next question.
  */
 export async function* readPublishedRows(
+  graded: Pick<GradedGroup, 'header' | 'folder'>,
+  runs: readonly string[],
+  config: Config,
+  blobs: Pick<BlobStore, 'readLines'>,
+): AsyncIterable<QuestionRow> {
+  for (const run of runs) yield* readPublishedRun(graded, run, config, blobs);
+}
+
+async function* readPublishedRun(
   { header, folder }: Pick<GradedGroup, 'header' | 'folder'>,
   run: string,
   { name, select }: Config,

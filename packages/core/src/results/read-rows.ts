@@ -102,10 +102,7 @@ export async function* readRowPages(
 ): AsyncIterable<RowPage> {
   const patterns = giveUpEndlessPatterns(endless, from?.timeoutCounts);
   const stores = { ...others, patterns };
-  // At once where rows are final, because a stage cannot list those of some cells for less.
-  const discarded =
-    stores.untilFinal === undefined ? await readDiscarded(run, config, stores.ledger) : undefined;
-  const source = { run, config, discarded, stores, prices: editedPricesOf(header) };
+  const source = await openSource({ header, run, config }, stores);
   const selector = createSelector(config.select, from?.selector);
   let page: Question[] = [];
   let offset = from?.offset ?? 0;
@@ -125,6 +122,48 @@ export async function* readRowPages(
   if (page.length > 0) yield { rows: await rowsOf(page, source), next };
 }
 
+/**
+ * Reads the published rows of several configs and runs, each question once: those of a run and config in question order,
+ * among the others.
+ */
+export async function* readRowsTogether(
+  header: GroupHeader,
+  cells: readonly Pick<CellsOfConfig, 'run' | 'config'>[],
+  stores: RowStores,
+): AsyncIterable<QuestionRow> {
+  const readers = await Promise.all(
+    cells.map(async ({ run, config }) => {
+      const patterns = giveUpEndlessPatterns(stores.patterns);
+      const source = await openSource({ header, run, config }, { ...stores, patterns });
+      return { source, selector: createSelector(config.select) };
+    }),
+  );
+  const readPage = async function* (page: readonly Question[]) {
+    for (const { source, selector } of readers) {
+      yield* await rowsOf(page.filter(selector.includes), source);
+    }
+  };
+  let page: Question[] = [];
+  for await (const { question } of readStoredQuestions(header, stores.blobs)) {
+    page.push(question);
+    if (page.length < limits.pageSize) continue;
+    yield* readPage(page);
+    page = [];
+  }
+  yield* readPage(page);
+}
+
+/** Like {@link readRowsTogether}, for some runs of one config. */
+export function readConfigRows(
+  header: GroupHeader,
+  runs: readonly string[],
+  config: Config,
+  stores: RowStores,
+): AsyncIterable<QuestionRow> {
+  const cells = runs.map((run) => ({ run, config }));
+  return readRowsTogether(header, cells, stores);
+}
+
 /** The cells of a config in a run of a group. */
 export interface CellsOfConfig {
   readonly header: GroupHeader;
@@ -141,6 +180,16 @@ interface RowSource {
   readonly discarded: ReadonlyMap<string, readonly Call[]> | undefined;
   /** By model; undefined where the recorded costs are those of the plan. */
   readonly prices: Prices | undefined;
+}
+
+/** Reads discarded calls at once where rows are final, because a stage cannot list those of some cells for less. */
+async function openSource(
+  { header, run, config }: CellsOfConfig,
+  stores: RowStores,
+): Promise<RowSource> {
+  const discarded =
+    stores.untilFinal === undefined ? await readDiscarded(run, config, stores.ledger) : undefined;
+  return { run, config, discarded, stores, prices: editedPricesOf(header) };
 }
 
 type Prices = ReturnType<typeof pricesOf>;

@@ -64,14 +64,17 @@ const cellRowSchema = z.object({
   result: z.string().nullable(),
 });
 type CellRow = z.infer<typeof cellRowSchema>;
+/** What a record has of a row: neither its lease nor what is counted of it. */
+const recordRowSchema = cellRowSchema.omit({ owner: true, lease_until: true, outcome: true });
+type RecordRow = z.infer<typeof recordRowSchema>;
 /** What is counted of a result, without the rest. */
-const shallowResultSchema = z.looseObject({
+const shallowResultSchema = z.object({
   outcome: z.string(),
   score: z.number().nullable(),
   grading: z.number(),
   latencyMs: z.number().nullable(),
   calls: z.array(
-    z.looseObject({
+    z.object({
       step: z.string(),
       discarded: z.string().nullable(),
       costUsd: z.number().nullable(),
@@ -354,12 +357,12 @@ export class SqliteLedger implements Ledger {
     config: string,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, CellRecord>> {
+    const rows = this.#sql.selectCells.all(JSON.stringify(ids), run, config);
     return new Map(
-      ids.flatMap((id): [string, CellRecord][] => {
-        const row = this.#sql.selectCell.get(run, config, id);
-        if (row === undefined) return [];
+      rows.map((row) => {
+        const id = String(row['id']);
         const key = { run, config, id };
-        return [[id, parseCell(key, checkStored(cellRowSchema, row, nameCell(key)))]];
+        return [id, parseCell(key, checkStored(recordRowSchema, row, nameCell(key)))] as const;
       }),
     );
   }
@@ -423,6 +426,7 @@ export class SqliteLedger implements Ledger {
   }
 }
 
+const RECORD_COLUMNS = 'cells.id, state, generation, attempts, attempt_log, given_up, result';
 const THIS_CELL = 'run = ? AND config = ? AND id = ?';
 const STATEMENTS = {
   insertGroup: `INSERT INTO groups (group_name, created_at, state, header) VALUES (?, ?, ?, ?)
@@ -437,8 +441,10 @@ const STATEMENTS = {
   updateGroupState: "UPDATE groups SET state = ? WHERE group_name = ? AND state <> 'deleting'",
   insertCell: `INSERT INTO cells (run, config, id, state, generation, owner, lease_until, attempts)
     VALUES (?, ?, ?, 'claimed', ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
-  selectCell: `SELECT id, state, generation, owner, lease_until, attempts, attempt_log, given_up, outcome, result
-    FROM cells WHERE ${THIS_CELL}`,
+  selectCell: `SELECT ${RECORD_COLUMNS}, owner, lease_until, outcome FROM cells WHERE ${THIS_CELL}`,
+  // One statement for many cells takes half the time of one for each.
+  selectCells: `SELECT ${RECORD_COLUMNS} FROM json_each(?) AS wanted CROSS JOIN cells
+    ON cells.id = wanted.value AND run = ? AND config = ?`,
   leaseCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?,
     generation = ?, attempts = ? WHERE ${THIS_CELL}`,
   reopenCell: `UPDATE cells SET state = 'claimed', owner = ?, lease_until = ?, generation = ?,
@@ -502,7 +508,7 @@ function freshCell(key: CellKey, generation: number): CellRecord {
   return { key, state: 'claimed', generation, attempts: 0, attemptLog: [] };
 }
 
-function parseCell(key: CellKey, row: CellRow): CellRecord {
+function parseCell(key: CellKey, row: RecordRow): CellRecord {
   return {
     key,
     state: row.state,
@@ -514,14 +520,14 @@ function parseCell(key: CellKey, row: CellRow): CellRecord {
   };
 }
 
-function parseGivenUp({ given_up: text }: CellRow): readonly GivenUpCall[] | undefined {
+function parseGivenUp({ given_up: text }: RecordRow): readonly GivenUpCall[] | undefined {
   return text === null
     ? undefined
     : readStored(z.array(givenUpCallSchema), text, 'a given-up call');
 }
 
 /** Checks the shape only: this ledger wrote it, and every result is read again when the group is published. */
-function parseResult(key: CellKey, { result }: CellRow): CellResult | undefined {
+function parseResult(key: CellKey, { result }: Pick<CellRow, 'result'>): CellResult | undefined {
   if (result === null) return undefined;
   const parsed = parseJson(result);
   const isRead = shallowResultSchema.safeParse(parsed).success;
