@@ -317,6 +317,30 @@ describe('a group whose cells are completed while its results are written', () =
     expect(await stage.activeGroup()).toEqual([]);
   });
 
+  it('has them written again by the grading that was added meanwhile', async () => {
+    const stage = new FakeStage();
+    const header = await stage.enter();
+    await complete(stage, {}, aCellResult());
+    let passCount = 0;
+    onPass(stage, async () => {
+      passCount += 1;
+      if (passCount > 1) return;
+      const benchmark = resolveBenchmark(header.spec, 'x');
+      const scorers = new Map(
+        header.configs.map(({ config }) => [config, { kind: 'numeric' } as const]),
+      );
+      const edited = { specSha256: 'd'.repeat(64), scorers };
+      await addGrading({ header, benchmark, state: 'active' }, edited, stage);
+      await stage.activeGroups.add('demo');
+    });
+
+    await finalize(stage);
+
+    const [row] = await readRowFile(stage.blobs, runKey('demo', 'demo-r1', cellsFile));
+    expect(row?.grading.number).toBe(2);
+    expect(await stage.activeGroup()).toEqual([]);
+  });
+
   it('has them written again after a cell failed again with the same error', async () => {
     const stage = new FakeStage();
     await stage.enter();

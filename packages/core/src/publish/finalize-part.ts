@@ -116,13 +116,16 @@ export async function finalizePart(
     await stores.requests.requestResults({ v: 1, group, ...next });
     return { kind: 'continued' };
   }
-  await settle(record, pass, isHalted, stores);
+  await settle(pass, isHalted, stores);
   await part.end();
-  return { kind: 'finalized', cells: countPlanned(record.header), done: countDone(pass.counted) };
+  const cells = countPlanned(pass.record.header);
+  return { kind: 'finalized', cells, done: countDone(pass.counted) };
 }
 
 /** One pass that writes every result file. */
 interface Pass {
+  /** The group as it was when the pass began. */
+  readonly record: LoadedGroup;
   /** The tallies counted from the records. */
   readonly counted: readonly Tally[];
   readonly before: Snapshot;
@@ -131,16 +134,24 @@ interface Pass {
   readonly isSettled: boolean;
 }
 
-/** @returns The last pass; undefined if the part had to end before, or the group is being deleted. */
+/**
+ * Each pass reads the group and its grading after the snapshot that it begins with: whoever changes them adds the group
+ * again, which the next snapshot shows.
+ *
+ * @returns The last pass; undefined if the part had to end before, or the group is being deleted.
+ */
 async function writeUntilSettled(
-  record: LoadedGroup,
+  known: LoadedGroup,
   part: WorkPart<FinalizeState>,
   stores: FinalizePartStores,
 ): Promise<Pass | undefined> {
-  const graded = await currentGradedGroup(record, stores);
-  let from = stateOf(graded, part);
-  let before = from?.before ?? (await takeSnapshot(record.header, stores));
-  for (let pass = from?.pass ?? 1; ; pass += 1) {
+  let before = await takeSnapshot(known.header, stores);
+  for (let pass = 1; ; pass += 1) {
+    const record = await readGroup(known.header.group, stores.ledger);
+    if (record === undefined) return undefined;
+    const graded = await currentGradedGroup(record, stores);
+    const from = pass === 1 ? stateOf(graded, part) : undefined;
+    if (from !== undefined) ({ before, pass } = from);
     const writer = openWriter({ graded, pass, before, from }, part, stores);
     if (!(await writer.writeRows())) return undefined;
     const summarize = async (state: GroupState) => {
@@ -155,7 +166,6 @@ async function writeUntilSettled(
     const written = await endPass({ record, before, summarize }, stores);
     if (written === undefined || written.isSettled || pass === MAX_PASSES) return written;
     before = written.after;
-    from = undefined;
   }
 }
 
@@ -179,7 +189,7 @@ async function endPass(
   const counted = await summarize(state);
   const after = await takeSnapshot(record.header, stores);
   const isSettled = areSame(before, after) && (await readState(record, stores)) === state;
-  return { counted, before, after, isSettled };
+  return { record, counted, before, after, isSettled };
 }
 
 /** How far the results under a grading are written; undefined if the last part wrote those of another. */
@@ -244,8 +254,7 @@ function areSame(before: Snapshot, after: Snapshot): boolean {
 
 /** Does what the counted records and the last snapshot call for. Can be repeated. */
 async function settle(
-  record: LoadedGroup,
-  { counted, before, after, isSettled }: Pass,
+  { record, counted, before, after, isSettled }: Pass,
   isHalted: boolean,
   stores: FinalizePartStores,
 ): Promise<void> {
