@@ -22,6 +22,7 @@ export async function judgeOnStage(
   },
 ): Promise<ExitCode> {
   let judged: readonly string[];
+  let isRegraded = false;
   const isProbed = options.probe === true;
   {
     using engine = await openStageEngine(options.stage);
@@ -41,6 +42,9 @@ export async function judgeOnStage(
     if (header.edits.length > found.header.edits.length) reportEdit(found.header, header, terminal);
     if (isNew) reportNewGrading(header, engine.flag, terminal);
     judged = judging.configs;
+    isRegraded = isNew;
   }
-  return await rerunOnStage(terminal, name, options, (all) => judgesOf(all, judged, isProbed));
+  return await rerunOnStage(terminal, name, { ...options, isRegraded }, (all) =>
+    judgesOf(all, judged, isProbed),
+  );
 }

@@ -18,7 +18,7 @@ import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { listenForStop } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
 import { chooseConfigs } from '../spec/apply-overrides.ts';
-import { followGroup } from './follow-group.ts';
+import { type FollowGroupOptions, followGroup } from './follow-group.ts';
 import { openStageBudget } from './stage-budget.ts';
 import { openStageEngine, type StageEngine, stateOfConfigs } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
@@ -35,6 +35,8 @@ export async function rerunOnStage(
     readonly stage: string;
     readonly configs?: readonly string[];
     readonly json?: boolean;
+    /** The results are to be written again, whether or not a cell is sent. @default false */
+    readonly isRegraded?: boolean;
   },
   choose: (configs: readonly Config[]) => readonly Config[] = (all) =>
     chooseConfigs(all, options.configs),
@@ -51,7 +53,9 @@ export async function rerunOnStage(
   using signals = listenForStop();
   const sent = await sendFailed({ header, runs, configs, engine });
   terminal.error(`retrying ${countOf(sent.length, 'cell')} without a score`);
-  if (sent.length === 0) {
+  const isRegradedOnly = sent.length === 0 && options.isRegraded === true;
+  if (isRegradedOnly) await engine.publish(header.group);
+  else if (sent.length === 0) {
     if (options.json === true) {
       terminal.print(JSON.stringify(await countSummary(group, engine), null, 2));
     }
@@ -59,22 +63,23 @@ export async function rerunOnStage(
   }
   const outstanding = [...sent];
   const isJudged = configs.some(({ gradedBy }) => gradedBy !== undefined);
+  const refine: FollowGroupOptions['refine'] = async ({ state, openBreakers }) => {
+    const hadAny = outstanding.length > 0;
+    await dropDone(outstanding, engine.ledger);
+    const isOver = state === 'cancelled' || state === 'paused at budget';
+    // The state was read before: an answer that was completed meanwhile may wait for its judge.
+    if (hadAny && outstanding.length === 0 && isJudged && !isOver) return 'running';
+    if (outstanding.length === 0 || isOver) return state;
+    const names = new Set(outstanding.map(({ config }) => config));
+    return stateOfConfigs(header, [...names], openBreakers);
+  };
   return await followGroup({
     terminal,
     engine,
     group,
     isJson: options.json === true,
     signal: signals.drain,
-    refine: async ({ state, openBreakers }) => {
-      const hadAny = outstanding.length > 0;
-      await dropDone(outstanding, engine.ledger);
-      const isOver = state === 'cancelled' || state === 'paused at budget';
-      // The state was read before: an answer that was completed meanwhile may wait for its judge.
-      if (hadAny && outstanding.length === 0 && isJudged && !isOver) return 'running';
-      if (outstanding.length === 0 || isOver) return state;
-      const names = new Set(outstanding.map(({ config }) => config));
-      return stateOfConfigs(header, [...names], openBreakers);
-    },
+    ...(!isRegradedOnly && { refine }),
   });
 }
 
