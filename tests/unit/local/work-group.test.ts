@@ -48,7 +48,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 /** Work that takes longer than this is stopped, ms of the fake clock. */
 const LIMIT_MS = 3_600_000;
 /** Longest jump of the clock, ms: the worker's heartbeat must not run ahead of its loop, which sleeps this long. */
-const MAX_ADVANCE_MS = 100;
+const MAX_ADVANCE_MS = 200;
 const QUESTION_COUNT = 5;
 
 /** An engine whose queue delivers every task twice, as its port allows. */
