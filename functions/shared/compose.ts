@@ -23,13 +23,13 @@ import {
   type GroupRequests,
   type Ledger,
   openTaskMemory,
-  type PatternMatcher,
   type Random,
   type ResendNotes,
   type ResponseCache,
   type TaskMemory,
+  type UserCode,
 } from '@thrice/core';
-import { ThreadPatternMatcher } from '@thrice/patterns';
+import { ThreadPatternMatcher } from '@thrice/user-code';
 import { createNodeDigest } from './node-digest.ts';
 import { openClients } from './open-clients.ts';
 
@@ -55,7 +55,7 @@ export interface Composition extends TaskMemory {
   readonly requests: GroupRequests;
   readonly resendNotes: ResendNotes;
   readonly deadLetterQueue: DeadLetterQueue;
-  readonly patterns: PatternMatcher;
+  readonly userCode: UserCode;
 }
 
 let composition: Composition | undefined;
@@ -87,7 +87,7 @@ function createComposition(): Composition {
       queueUrls: { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl },
     }),
     deadLetterQueue: new SqsDeadLetterQueue({ client: sqs, queueUrl: stage.deadLetterQueueUrl }),
-    patterns: new ThreadPatternMatcher(clock),
+    userCode: new ThreadPatternMatcher(clock),
     ...openTaskMemory({ states, clock, random }),
   };
 }

@@ -102,7 +102,7 @@ await workGroup({
   benchmark,
   clientFor: () => instantModel,
   batchClientFor: noBatchClients,
-  patterns: inProcessPatterns,
+  userCode: inProcessPatterns,
   governor: openGovernor({ engine, benchmark, random: Math.random }),
   random: Math.random,
   observe: () => undefined,
@@ -118,7 +118,7 @@ await finalizeGroup(
     clock: engine.clock,
     ledger: engine.ledger,
     blobs: engine.blobs,
-    patterns: inProcessPatterns,
+    userCode: inProcessPatterns,
   },
   { earlyEnd: undefined },
 );

@@ -139,7 +139,7 @@ async function rowsOf(
   const { configs } = resolveBenchmark(header.spec, header.specSource.path);
   const rows = header.runs.flatMap((run) =>
     configs.map((config) =>
-      collect(readRows(header, run, config, { ...stores, patterns: inProcessPatterns })),
+      collect(readRows(header, run, config, { ...stores, userCode: inProcessPatterns })),
     ),
   );
   return (await Promise.all(rows)).flat();
@@ -192,7 +192,7 @@ describe.each(directions)('A copy from %s', (_, openSource, openTarget) => {
         ledger: engine.ledger,
         blobs,
         clock: new FakeClock(),
-        patterns: inProcessPatterns,
+        userCode: inProcessPatterns,
         createDigest: createTestDigest,
       };
       await finalizeGroup({ header, benchmark, state: 'active' }, stores, {

@@ -34,14 +34,14 @@ class Killer {
   }
 
   async serve(huge: HugeGroup, queueName: 'tasks' | 'results'): Promise<void> {
-    const { clock, budgets, batches, activeGroups, requests, workLeases, patterns } = huge.stage;
+    const { clock, budgets, batches, activeGroups, requests, workLeases, userCode } = huge.stage;
     const steps = new Steps(this.#drawFault(), () => new Error('killed'));
     const { write, concat } = steps.watch('blobs', huge.blobs);
     const stores = {
       notifications: new FakeNotifications(),
       flag: '',
       clock,
-      patterns,
+      userCode,
       budgets,
       batches,
       ledger: huge.ledger,

@@ -12,5 +12,5 @@ export function aSolverInput(
     journal = new Map(),
   }: { readonly question?: Question; readonly journal?: Journal } = {},
 ): SolverInput {
-  return { ...solverInputOf(config, question, { patterns: inProcessPatterns }), journal };
+  return { ...solverInputOf(config, question, { userCode: inProcessPatterns }), journal };
 }

@@ -164,7 +164,7 @@ export class BatchedGroup implements AsyncDisposable {
   /** Writes the results. */
   async finalize(): Promise<Summary> {
     const { ledger, blobs, budgets } = this.engine;
-    const stores = { ledger, blobs, budgets, clock: this.clock, patterns: inProcessPatterns };
+    const stores = { ledger, blobs, budgets, clock: this.clock, userCode: inProcessPatterns };
     return await finalizeGroup(
       { header: this.header, benchmark: this.benchmark, state: 'active' },
       stores,

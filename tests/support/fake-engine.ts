@@ -11,12 +11,12 @@ import {
   LaneHealth,
   type OpenBreaker,
   openQuestions,
-  type PatternMatcher,
   type Question,
   type Random,
   type Select,
   type Settlement,
   type SolverRegistry,
+  type UserCode,
   type WorkerEvent,
 } from '@thrice/core';
 import type { Worker } from '../../packages/core/src/cells/worker.ts';
@@ -47,7 +47,7 @@ export class FakeEngine {
   readonly heartbeat: Heartbeat;
   readonly events: WorkerEvent[] = [];
   readonly worker: Worker;
-  readonly patterns: PatternMatcher;
+  readonly userCode: UserCode;
   readonly createDigest = createTestDigest;
   /** The open breakers the worker knows about. */
   readonly openBreakers = new Map<string, OpenBreaker>();
@@ -60,7 +60,7 @@ export class FakeEngine {
       readonly answer?: FakeAnswer;
       readonly random?: Random;
       readonly solvers?: SolverRegistry;
-      readonly patterns?: PatternMatcher;
+      readonly userCode?: UserCode;
       /** The stores that it works on. @default empty ones */
       readonly stores?: Pick<FakeEngine, 'clock' | 'ledger' | 'blobs'>;
       /** Where its tasks are. @default an empty queue */
@@ -74,7 +74,7 @@ export class FakeEngine {
     this.queue = init.queue ?? new FakeTaskQueue(this.clock);
     this.#random = init.random ?? countingUp();
     this.benchmark = init.benchmark ?? aBenchmark();
-    this.patterns = init.patterns ?? inProcessPatterns;
+    this.userCode = init.userCode ?? inProcessPatterns;
     this.models = new FakeModelClient(init.answer ?? (() => aModelResponse()));
     const { ledger, queue, clock } = this;
     this.heartbeat = new Heartbeat({ ledger, queue, clock, owner: 'worker-1' });
@@ -101,7 +101,7 @@ export class FakeEngine {
       },
       openBreakers: this.openBreakers,
       solvers: init.solvers,
-      patterns: this.patterns,
+      userCode: this.userCode,
     };
   }
 

@@ -116,7 +116,7 @@ export class FakeStage {
     queue: this.queue,
     laneHealth: this.laneHealth,
   });
-  readonly patterns = inProcessPatterns;
+  readonly userCode = inProcessPatterns;
   readonly createDigest = createTestDigest;
   readonly models: FakeModelClient;
   #workerNo = 0;
@@ -234,7 +234,7 @@ export class FakeStage {
       deadLetterQueue: steps.watch('deadLetterQueue', this.deadLetterQueue),
       requests: steps.watch('requests', this.requests),
       resendNotes: this.resendNotes,
-      patterns: this.patterns,
+      userCode: this.userCode,
     };
     return await processTask(delivery, isRedelivered, worker);
   }

@@ -1,7 +1,7 @@
-import type { PatternMatcher } from '@thrice/core';
+import type { UserCode } from '@thrice/core';
 
 /** Runs patterns at once, for tests whose patterns are harmless. */
-export const inProcessPatterns: PatternMatcher = {
+export const inProcessPatterns: UserCode = {
   match: async ({ source, flags, match }, text) => {
     const found = [...text.matchAll(new RegExp(source, `${flags}g`))].at(
       match === 'first' ? 0 : -1,

@@ -116,7 +116,7 @@ export class LambdaStage {
       budgets,
       createDigest: this.stage.createDigest,
       blobs,
-      patterns: inProcessPatterns,
+      userCode: inProcessPatterns,
       ...this.memory,
       activeGroups,
       workLeases: this.#workLeases,

@@ -34,7 +34,7 @@ export function workGroupOptions({
     benchmark,
     isPlanned: true,
     batchClientFor: noBatchClients,
-    patterns: inProcessPatterns,
+    userCode: inProcessPatterns,
     random,
     governor: openGovernor({ engine, benchmark, random }),
     observe: () => undefined,

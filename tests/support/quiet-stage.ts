@@ -7,8 +7,8 @@ import type {
   CallConditions,
   CreateDigest,
   Ledger,
-  PatternMatcher,
   ResponseCache,
+  UserCode,
 } from '@thrice/core';
 import type { DynamoEmulator } from './aws-emulators.ts';
 import { batchTools } from './batch-tools.ts';
@@ -40,7 +40,7 @@ export interface QuietStage extends AsyncDisposable {
   readonly workLeases: FakeWorkLeases;
   readonly notifications: FakeNotifications;
   readonly webhook: FakeWebhook;
-  readonly patterns: PatternMatcher;
+  readonly userCode: UserCode;
   readonly createDigest: CreateDigest;
 }
 
@@ -68,7 +68,7 @@ export async function openQuietStage(
     workLeases: new FakeWorkLeases(clock),
     notifications: new FakeNotifications(),
     webhook: new FakeWebhook(),
-    patterns: inProcessPatterns,
+    userCode: inProcessPatterns,
     createDigest: createTestDigest,
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
   };

@@ -70,11 +70,11 @@ const compositionRoots = [
 
 const rules: readonly Rule[] = [
   // Between packages: another package is imported by its index, never by a path into it.
-  importsOnly('functions import aws, models, patterns, simulator, core', {
+  importsOnly('functions import aws, models, user-code, simulator, core', {
     covers: ['functions/'],
     allowed: [
       'functions/',
-      ...indexesOf('aws', 'models', 'patterns', 'simulator', 'core'),
+      ...indexesOf('aws', 'models', 'user-code', 'simulator', 'core'),
       ...external,
     ],
     planted: file('functions/plan.ts', "import {\n  LocalEngine,\n} from '@thrice/local';"),
@@ -89,7 +89,7 @@ const rules: readonly Rule[] = [
     allowed: [],
     planted: file(`${core}limits.ts`, "import type { Lane } from './domain/benchmark.ts';"),
   }),
-  ...['aws', 'local', 'models', 'patterns', 'simulator'].map((name) =>
+  ...['aws', 'local', 'models', 'user-code', 'simulator'].map((name) =>
     importsOnly(`${name} imports core`, {
       covers: [`packages/${name}/src/`],
       allowed: [`packages/${name}/src/`, ...indexesOf('core'), ...external],
@@ -115,11 +115,11 @@ const rules: readonly Rule[] = [
     allowed: ['packages/formats/src/', ...indexesOf('core'), 'npm:zod'],
     planted: file('packages/formats/src/registry.ts', "import { readFile } from 'node:fs';"),
   }),
-  importsOnly('cli imports aws, formats, local, models, patterns, simulator, core', {
+  importsOnly('cli imports aws, formats, local, models, user-code, simulator, core', {
     covers: ['packages/cli/'],
     allowed: [
       'packages/cli/',
-      ...indexesOf('aws', 'formats', 'local', 'models', 'patterns', 'simulator', 'core'),
+      ...indexesOf('aws', 'formats', 'local', 'models', 'user-code', 'simulator', 'core'),
       ...external,
     ],
     planted: file('packages/cli/src/main.ts', "const cloud = await import('@thrice/local-cloud');"),

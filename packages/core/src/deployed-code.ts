@@ -8,5 +8,5 @@ export const deployedFolders = [
   'packages/aws/src',
   'packages/core/src',
   'packages/models/src',
-  'packages/patterns/src',
+  'packages/user-code/src',
 ] as const;

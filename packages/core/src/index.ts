@@ -353,7 +353,6 @@ export type {
   ModelResponse,
 } from './ports/model-client.ts';
 export type { Notifications } from './ports/notifications.ts';
-export type { PatternMatch, PatternMatcher } from './ports/pattern-matcher.ts';
 export type { Random } from './ports/random.ts';
 export type { ResendNotes } from './ports/resend-notes.ts';
 export type {
@@ -373,6 +372,7 @@ export type {
 } from './ports/solver.ts';
 export type { SourceReader, TableRow } from './ports/source-reader.ts';
 export type { Delivery, TaskCounter, TaskQueue } from './ports/task-queue.ts';
+export type { PatternMatch, UserCode } from './ports/user-code.ts';
 export type { Webhook } from './ports/webhook.ts';
 export type { GroupWork, WorkClaim, WorkLeases } from './ports/work-leases.ts';
 export { BUILTIN_PRICES_VERSION } from './pricing/builtin-prices.ts';

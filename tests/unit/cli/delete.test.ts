@@ -27,7 +27,7 @@ async function openGroups(
     responseCache: ledger.responseCache,
     records: ledger,
     blobs,
-    patterns: inProcessPatterns,
+    userCode: inProcessPatterns,
     place: 's3://bucket',
     flag: ' --stage dev',
     readActivity: async ({ header: { group } }) => {

@@ -47,7 +47,7 @@ async function statusOf(
     responseCache: stage.responseCache,
     records: stage.ledger,
     blobs: stage.blobs,
-    patterns: inProcessPatterns,
+    userCode: inProcessPatterns,
     place: '.thrice',
     flag: ' --dir here',
     readActivity: async (counted) => {

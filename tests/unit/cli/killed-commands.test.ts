@@ -213,7 +213,7 @@ async function edit(stage: FakeStage, steps: Steps): Promise<void> {
     specSource: { path: 'benchmark.toml', sha256: 'e'.repeat(64) },
   };
   const plan = await prepare(['new', ...ids], { ...aDraft(), ...edited });
-  const engine = { ...stores, patterns: stage.patterns };
+  const engine = { ...stores, userCode: stage.userCode };
   await resumeOnStage(await editOnStage({ ...plan, group: loadGroup(record) }, engine), stores);
 }
 

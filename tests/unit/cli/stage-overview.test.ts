@@ -28,7 +28,7 @@ async function openStage(parts: Partial<OverviewEngine> = {}): Promise<OverviewE
     records: ledger,
     blobs,
     activeGroups,
-    patterns: inProcessPatterns,
+    userCode: inProcessPatterns,
     place: 's3://bucket',
     flag: ' --stage dev',
     stage: aDeployedStage(),

@@ -51,7 +51,7 @@ async function count(questions: readonly Question[], ...configs: readonly Config
   const blobs = new FakeBlobStore();
   const lines = questions.map((question) => `${JSON.stringify(question)}\n`);
   await blobs.write('questions/q.jsonl', lines);
-  const stores = { blobs, patterns: inProcessPatterns };
+  const stores = { blobs, userCode: inProcessPatterns };
   return await countBaselines(headerOf(questions, configs), configs, stores);
 }
 
@@ -280,7 +280,7 @@ async function answerLike(
   for (let run = 1; run <= runCount; run += 1) {
     for (const question of questions) {
       const answer = aRecordedAnswer({ output: text ?? answerAs(baseline, question) });
-      const grader = { patterns: inProcessPatterns };
+      const grader = { userCode: inProcessPatterns };
       const { score } = await gradeAnswer(config.scorer, question, answer, grader);
       builder.add(aCellRow({ score, run: `r${run}`, id: question.id }));
     }

@@ -129,7 +129,7 @@ describe.skipIf(!hasSharedData)("SPARKIT's layouts", () => {
           { kind: 'keyword', parser: 'sparkit' },
           question,
           aRecordedAnswer({ output }),
-          { patterns: inProcessPatterns },
+          { userCode: inProcessPatterns },
         );
         return aCellRow({ id, ...grade, metrics: grade.metrics ?? {}, confidence });
       }),

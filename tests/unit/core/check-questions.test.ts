@@ -274,7 +274,7 @@ describe('checkQuestions for targets', () => {
           question,
           aRecordedAnswer({ output: text }),
           {
-            patterns: inProcessPatterns,
+            userCode: inProcessPatterns,
           },
         );
 

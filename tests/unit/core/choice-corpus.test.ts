@@ -39,7 +39,7 @@ describe('the choice scorer reads', () => {
     const recorded = aRecordedAnswer({ output: text, finishReason });
 
     const grade = await gradeAnswer({ kind: 'choice' }, question, recorded, {
-      patterns: inProcessPatterns,
+      userCode: inProcessPatterns,
     });
 
     expect(grade.outcome === 'scored' ? grade.answer : null).toBe(expected);

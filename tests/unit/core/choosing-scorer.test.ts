@@ -41,7 +41,7 @@ const STRICT: ScorerSpec = {
 describe('a scorer that chooses', () => {
   const grade = (parts: Partial<Question>, scorer: ScorerSpec = STRICT, output = 'B: 42') =>
     gradeAnswer(scorer, aQuestion({ target: ['B'], ...parts }), aRecordedAnswer({ output }), {
-      patterns: inProcessPatterns,
+      userCode: inProcessPatterns,
     });
 
   it.each([

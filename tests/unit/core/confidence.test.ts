@@ -370,8 +370,8 @@ describe('published confidences', () => {
     const one = OneAnswer.of('{"answer": "42", "confidence": 0.85}');
     const { engine, header } = one;
     await publish(one);
-    const { blobs, patterns, createDigest } = engine;
-    const files = { blobs, patterns, createDigest };
+    const { blobs, userCode, createDigest } = engine;
+    const files = { blobs, userCode, createDigest };
     const before = await verifyGroup(header, engine.benchmark, files);
     const key = 'runs/demo/demo-r1/cells/direct.jsonl';
     const changed = (blobs.texts.get(key) ?? '').replace('"confidence":0.85', '"confidence":0.99');

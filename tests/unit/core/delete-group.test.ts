@@ -217,7 +217,7 @@ describe('deleting a group', () => {
         isFirst = false;
         await deleteMarked(header, stores, options);
       };
-      const { ledger, clock, blobs, activeGroups, requests, workLeases, patterns } = stage;
+      const { ledger, clock, blobs, activeGroups, requests, workLeases, userCode } = stage;
       const readCells = ledger.readCells.bind(ledger);
       ledger.readCells = async (...args) => {
         const cells = await readCells(...args);
@@ -235,7 +235,7 @@ describe('deleting a group', () => {
       };
 
       const { notifications, flag, budgets, batches } = stage;
-      const own = { ledger, clock, blobs, activeGroups, requests, workLeases, patterns };
+      const own = { ledger, clock, blobs, activeGroups, requests, workLeases, userCode };
       const finalizeStores = { ...own, notifications, flag, budgets, batches };
       const finalization = finalizePart({ group: 'demo' }, workPartOptions(), finalizeStores);
 

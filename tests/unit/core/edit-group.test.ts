@@ -92,8 +92,8 @@ class Group {
     const draft = { ...aDraft(), spec, specSource };
     const skipped = new Map<string, string>();
     const edit = { benchmark, draft, source, checked, skipped, group };
-    const { ledger, blobs, batches, clock, patterns, createDigest } = this.engine;
-    const all = { ledger, blobs, batches, clock, patterns, createDigest, ...stores };
+    const { ledger, blobs, batches, clock, userCode, createDigest } = this.engine;
+    const all = { ledger, blobs, batches, clock, userCode, createDigest, ...stores };
     this.header = await editGroup(edit, all);
     return this.header;
   }

@@ -1,4 +1,4 @@
-import { giveUpEndlessPatterns, limits, type Pattern, type PatternMatcher } from '@thrice/core';
+import { giveUpEndlessPatterns, limits, type Pattern, type UserCode } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 
 const endless: Pattern = { source: '(a+)+$', flags: '', match: 'first' };
@@ -6,8 +6,8 @@ const { patternTimeouts } = limits;
 
 describe('giveUpEndlessPatterns', () => {
   it('runs a pattern no more after its last timeout in a row, even where matches wait for each other', async () => {
-    const { patterns, texts } = timingOutOn('hostile');
-    const guarded = giveUpEndlessPatterns(patterns);
+    const { userCode, texts } = timingOutOn('hostile');
+    const guarded = giveUpEndlessPatterns(userCode);
     const answers = [...Array<string>(patternTimeouts).fill('hostile'), 'fine', 'fine'];
 
     const matches = await Promise.all(answers.map((text) => guarded.match(endless, text, 10)));
@@ -17,8 +17,8 @@ describe('giveUpEndlessPatterns', () => {
   });
 
   it('counts only timeouts in a row, each pattern for itself', async () => {
-    const { patterns, texts } = timingOutOn('hostile');
-    const guarded = giveUpEndlessPatterns(patterns);
+    const { userCode, texts } = timingOutOn('hostile');
+    const guarded = giveUpEndlessPatterns(userCode);
     const almost = Array<string>(patternTimeouts - 1).fill('hostile');
     const answers = [...almost, 'fine', ...almost, 'fine'];
 
@@ -31,10 +31,10 @@ describe('giveUpEndlessPatterns', () => {
   });
 
   it('continues with the counts of another', async () => {
-    const { patterns, texts } = timingOutOn('hostile');
-    const first = giveUpEndlessPatterns(patterns);
+    const { userCode, texts } = timingOutOn('hostile');
+    const first = giveUpEndlessPatterns(userCode);
     await first.match(endless, 'hostile', 10);
-    const second = giveUpEndlessPatterns(patterns, first.timeoutCounts());
+    const second = giveUpEndlessPatterns(userCode, first.timeoutCounts());
 
     for (let no = 0; no < 2 * patternTimeouts; no += 1) await second.match(endless, 'hostile', 10);
 
@@ -45,11 +45,11 @@ describe('giveUpEndlessPatterns', () => {
 /** Ends with a timeout on one text, and notes the texts it ran on. */
 function timingOutOn(hostile: string) {
   const texts: string[] = [];
-  const patterns: PatternMatcher = {
+  const userCode: UserCode = {
     match: async (_, text) => {
       texts.push(text);
       return text === hostile ? { kind: 'timeout' } : { kind: 'found', text };
     },
   };
-  return { patterns, texts };
+  return { userCode, texts };
 }

@@ -1,4 +1,4 @@
-import { type FinishReason, limits, type PatternMatcher } from '@thrice/core';
+import { type FinishReason, limits, type UserCode } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RecordedAnswer } from '../../../packages/core/src/domain/cell.ts';
@@ -16,7 +16,7 @@ const everyScorer: readonly ScorerSpec[] = [
   { kind: 'numeric', tolerance: 0 },
   { kind: 'regex', pattern: '= (\\w+)' },
 ];
-const grader = { patterns: inProcessPatterns };
+const grader = { userCode: inProcessPatterns };
 const colors = ['red', 'green', 'blue'];
 
 describe('gradeAnswer', () => {
@@ -286,9 +286,9 @@ describe('gradeAnswer with a pattern of the user', () => {
     ['takes too long', { kind: 'timeout' }, 'scorer-timeout'],
     ['cannot be run', { kind: 'error' }, 'scorer-failed'],
   ] as const)('leaves the answer ungraded if the pattern %s', async (_, match, reason) => {
-    const patterns = { match: async () => match };
+    const userCode = { match: async () => match };
 
-    const grade = await gradeAnswer(pattern, aQuestion(), aRecordedAnswer(), { patterns });
+    const grade = await gradeAnswer(pattern, aQuestion(), aRecordedAnswer(), { userCode });
 
     expect(grade).toEqual({ outcome: 'ungraded', score: null, answer: null, reason });
   });
@@ -298,13 +298,13 @@ describe('gradeAnswer with a pattern of the user', () => {
     [5, 5],
   ])('gives a pattern its time limit, here %s', async (patternLimitMs, expectedMs) => {
     const matched: unknown[] = [];
-    const match: PatternMatcher['match'] = async (...args) => {
+    const match: UserCode['match'] = async (...args) => {
       matched.push(args);
       return { kind: 'none' };
     };
 
     await gradeAnswer(pattern, aQuestion(), aRecordedAnswer({ output: 'aaa' }), {
-      patterns: { match },
+      userCode: { match },
       patternLimitMs,
     });
 

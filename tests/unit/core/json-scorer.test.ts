@@ -15,7 +15,7 @@ const grade = (output: string, target: string[] | null, parameters: object = {})
     { kind: 'json', ...parameters },
     aQuestion({ target }),
     aRecordedAnswer({ output, finishReason: output.endsWith('cut') ? 'length' : 'stop' }),
-    { patterns: inProcessPatterns },
+    { userCode: inProcessPatterns },
   );
 
 describe('the scorer json', () => {

@@ -173,8 +173,8 @@ describe('a grading with a judge', () => {
       return { ...move, grade: { ...move.grade, score: 1 - (move.grade.score ?? 0) } };
     };
     const scorers = new Map([...scorerRegistry, ['judge', { ...judge, version: 99, next }]]);
-    const { ledger, blobs, clock, patterns } = finished.engine;
-    const later = { ledger, blobs, clock, patterns, scorers };
+    const { ledger, blobs, clock, userCode } = finished.engine;
+    const later = { ledger, blobs, clock, userCode, scorers };
 
     await addGrading(finished.group, undefined, later);
 
@@ -251,9 +251,9 @@ describe('a grading with a judge', () => {
     for (let afterWrites = 0; afterWrites < 30; afterWrites += 1) {
       const finished = await FinishedGroup.open();
       const { engine, group } = finished;
-      const { clock, patterns } = engine;
+      const { clock, userCode } = engine;
       const crash = { afterWrites, isLastWriteStored: afterWrites % 2 === 0 };
-      const dying = { ...crashingStores(engine, crash), clock, patterns };
+      const dying = { ...crashingStores(engine, crash), clock, userCode };
       const isOver = await rescoreGroup(group, scoredBy(judgeScorer), origin, dying).then(
         () => true,
         () => false,

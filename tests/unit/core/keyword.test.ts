@@ -31,7 +31,7 @@ const grade = (
   finishReason = 'stop' as 'stop' | 'length',
 ) =>
   gradeAnswer(scorer, question, aRecordedAnswer({ output, finishReason }), {
-    patterns: inProcessPatterns,
+    userCode: inProcessPatterns,
   });
 
 describe('the scorer keyword', () => {
@@ -89,7 +89,7 @@ describe('the scorer keyword', () => {
     const refused = aRecordedAnswer({ output: null, refusal: 'No.' });
 
     const { outcome, metrics } = await gradeAnswer(KEYWORD, transmon, refused, {
-      patterns: inProcessPatterns,
+      userCode: inProcessPatterns,
     });
 
     expect([outcome, metrics?.['keyword_coverage']]).toEqual(['unparsed', null]);

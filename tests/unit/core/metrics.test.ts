@@ -278,7 +278,7 @@ const standIns = Array.from({ length: 149 }, (_, index) => {
 /** What the scorer `keyword` gives the echo of these questions: how far an empty answer, which scores 0, is behind it. */
 async function echoScore(): Promise<number> {
   const empty = aRecordedAnswer({ output: '' });
-  const grader = { patterns: inProcessPatterns };
+  const grader = { userCode: inProcessPatterns };
   const grades = await Promise.all(
     standIns.map(async (question) => gradeAnswer({ kind: 'keyword' }, question, empty, grader)),
   );

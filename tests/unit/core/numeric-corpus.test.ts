@@ -29,7 +29,7 @@ describe('the numeric scorer reads', () => {
     const recorded = aRecordedAnswer({ output: text, finishReason });
 
     const grade = await gradeAnswer({ kind: 'numeric' }, question, recorded, {
-      patterns: inProcessPatterns,
+      userCode: inProcessPatterns,
     });
 
     expect(grade.outcome === 'scored' ? grade.answer : null).toBe(expected);

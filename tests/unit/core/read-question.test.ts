@@ -35,10 +35,10 @@ describe('the stored questions of a group', () => {
   it('are an error where their file is missing, so that no results without rows replace those with rows', async () => {
     const engine = new FakeEngine();
     const header = await engine.plan([aQuestion()]);
-    const { ledger, blobs, clock, patterns } = engine;
+    const { ledger, blobs, clock, userCode } = engine;
     const group = { header, benchmark: engine.benchmark, state: 'active' } as const;
     const finalize = () =>
-      finalizeGroup(group, { ledger, blobs, clock, patterns }, { earlyEnd: undefined });
+      finalizeGroup(group, { ledger, blobs, clock, userCode }, { earlyEnd: undefined });
     await finalize();
     const published = new Map(blobs.texts);
     blobs.texts.delete(header.questions.key);

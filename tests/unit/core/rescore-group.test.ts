@@ -8,11 +8,11 @@ import {
   type LoadedGroup,
   limits,
   loadGroup,
-  type PatternMatcher,
   readGradings,
   rerunCells,
   type SpecScorers,
   type Summary,
+  type UserCode,
   verifyGroup,
   withCurrentGrading,
 } from '@thrice/core';
@@ -210,8 +210,8 @@ describe('a crash during a rescore', () => {
 
 async function checkCrash(change: SpecScorers, crash: Crash): Promise<void> {
   const { engine, group } = await finished();
-  const { blobs, clock, patterns } = engine;
-  const dying = { ...crashingStores(engine, crash), clock, patterns };
+  const { blobs, clock, userCode } = engine;
+  const dying = { ...crashingStores(engine, crash), clock, userCode };
   await expect(
     addGrading(group, change, dying).then(() => finalizeGroup(group, dying)),
   ).rejects.toThrow('the process has crashed');
@@ -264,7 +264,7 @@ describe('a rescore with a pattern without end', () => {
 
   async function endless() {
     let matchCount = 0;
-    const patterns: PatternMatcher = {
+    const userCode: UserCode = {
       match: async (_, text) => {
         matchCount += 1;
         return text === 'hostile' ? { kind: 'timeout' } : { kind: 'found', text };
@@ -273,7 +273,7 @@ describe('a rescore with a pattern without end', () => {
     const benchmark = aBenchmark({ configs: [aConfig({ name: 'a' })], replicates: 2 });
     const answer: FakeAnswer = ({ cell }) =>
       aModelResponse({ output: anOutput({ text: answerOf(cell.id) }) });
-    const engine = new FakeEngine({ benchmark, patterns, answer });
+    const engine = new FakeEngine({ benchmark, userCode, answer });
     const header = await engine.plan(ids.map((id) => aQuestion({ id })));
     await engine.workAll();
     const group: LoadedGroup = {
@@ -292,8 +292,8 @@ describe('a rescore with a pattern without end', () => {
 
     const matchCount = matches();
     const found = await verifyGroup(header, benchmark, engine);
-    const { blobs, patterns, createDigest } = engine;
-    const alone = await verifyGroup(header, benchmark, { blobs, patterns, createDigest });
+    const { blobs, userCode, createDigest } = engine;
+    const alone = await verifyGroup(header, benchmark, { blobs, userCode, createDigest });
 
     // In each of two runs: the score, then the timeouts after which the pattern is given up.
     expect(matchCount).toBe(2 * (1 + limits.patternTimeouts));
@@ -310,13 +310,13 @@ describe('a rescore with a pattern without end', () => {
   it('does not verify if too few of the timeouts occur again', async () => {
     const { engine, group } = await endless();
     const { blobs, createDigest } = engine;
-    const patterns: PatternMatcher = {
+    const userCode: UserCode = {
       match: async (_, text) => ({ kind: 'found', text: text === 'hostile' ? '41' : text }),
     };
 
     const found = await verifyGroup(group.header, group.benchmark, {
       blobs,
-      patterns,
+      userCode,
       createDigest,
     });
 
@@ -383,13 +383,13 @@ describe('a rerun after a rescore that gave every cell a score', () => {
 async function timedOut() {
   const scorer: ScorerSpec = { kind: 'regex', pattern: 'endless' };
   const benchmark = aBenchmark({ configs: [aConfig({ name: 'a', scorer })] });
-  const patterns: PatternMatcher = {
+  const userCode: UserCode = {
     match: async (pattern, text, limitMs) =>
       pattern.source === 'endless'
         ? { kind: 'timeout' }
         : await inProcessPatterns.match(pattern, text, limitMs),
   };
-  const engine = new FakeEngine({ benchmark, patterns });
+  const engine = new FakeEngine({ benchmark, userCode });
   const header = await engine.plan([aQuestion()]);
   await engine.workAll();
   const group: LoadedGroup = {
@@ -431,7 +431,7 @@ async function finished(): Promise<{ readonly engine: FakeEngine; readonly group
   const benchmark = aBenchmark({ configs });
   const engine = new FakeEngine({
     benchmark,
-    patterns: inProcessPatterns,
+    userCode: inProcessPatterns,
     answer: ({ cell }) => {
       if (cell.id === 'broken') return anError('invalid-request');
       return aModelResponse({ output: anOutput({ text: 'It is 42' }) });

@@ -98,7 +98,7 @@ class Store {
     reuse = [],
     ...plan
   }: Plan): Promise<ReadonlyMap<string, BoughtCalls>> {
-    const { ledger, responseCache, patterns } = this.first;
+    const { ledger, responseCache, userCode } = this.first;
     const rows = ids.map((id) => `${JSON.stringify(questionOf(id))}\n`);
     const files = new FakeSourceReader({ '/q.jsonl': rows.join('') });
     return await countBought(
@@ -107,7 +107,7 @@ class Store {
         source: openQuestions('/q.jsonl', (path) => path, files),
         select: undefined,
         earlier:
-          reuse.length === 0 ? undefined : { groups: reuse, ledger, responseCache, patterns },
+          reuse.length === 0 ? undefined : { groups: reuse, ledger, responseCache, userCode },
       },
       createTestDigest,
     );

@@ -95,9 +95,9 @@ describe('ruleGroup', () => {
   it('is one ruling or none, wherever a crash ends it', async () => {
     for (let afterWrites = 0; afterWrites < 30; afterWrites += 1) {
       const { engine, group } = await finished();
-      const { clock, patterns } = engine;
+      const { clock, userCode } = engine;
       const crash = { afterWrites, isLastWriteStored: afterWrites % 2 === 1 };
-      const dying = { ...crashingStores(engine, crash), clock, patterns };
+      const dying = { ...crashingStores(engine, crash), clock, userCode };
       await ruleGroup(group, [aRuling('excluded')], dying).catch(() => undefined);
 
       const { isNew } = await ruleGroup(group, [aRuling('excluded')], engine);

@@ -53,7 +53,7 @@ describe('an added scorer', () => {
       question,
       aRecordedAnswer({ output: text }),
       {
-        patterns: inProcessPatterns,
+        userCode: inProcessPatterns,
         scorers: registry,
       },
     );
@@ -66,7 +66,7 @@ describe('an added scorer', () => {
     const question = aQuestion({ target: ['paris'] });
 
     const grade = await gradeAnswer(scorer, question, aRecordedAnswer({ output: '#par' }), {
-      patterns: inProcessPatterns,
+      userCode: inProcessPatterns,
       scorers: registry,
     });
 
@@ -133,7 +133,7 @@ describe('a stored group', () => {
   it('is rejected with the known kinds if its scorer is not registered', async () => {
     const resolving = () => resolveBenchmark(stored, 'demo.toml', scorerRegistry);
     const grading = gradeAnswer({ kind: 'prefix' }, aQuestion(), aRecordedAnswer(), {
-      patterns: inProcessPatterns,
+      userCode: inProcessPatterns,
     });
 
     const known =
@@ -180,7 +180,7 @@ describe('the built-in scorers', () => {
   it('treat parameters that the spec schema rejects as a bug', async () => {
     const scorer = { kind: 'regex', pattern: '(' };
     const grading = gradeAnswer(scorer, aQuestion(), aRecordedAnswer(), {
-      patterns: inProcessPatterns,
+      userCode: inProcessPatterns,
     });
 
     await expect(grading).rejects.toMatchObject({ code: 'invariant-violated' });

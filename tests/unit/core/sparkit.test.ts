@@ -54,7 +54,7 @@ describe('what SPARKIT reads wrongly', () => {
       scorer,
       aQuestion({ target: ['B'] }),
       aRecordedAnswer({ output }),
-      { patterns: inProcessPatterns },
+      { userCode: inProcessPatterns },
     );
     return [outcome, answer];
   };
@@ -87,7 +87,7 @@ describe('what SPARKIT reads wrongly', () => {
       { kind: 'choice', parser: 'sparkit' },
       question,
       aRecordedAnswer({ output: '<answer>b</answer>' }),
-      { patterns: inProcessPatterns },
+      { userCode: inProcessPatterns },
     );
 
     expect(score).toBe(1);
@@ -97,7 +97,7 @@ describe('what SPARKIT reads wrongly', () => {
     const question = aQuestion({ target: null, metadata: { required_keywords: ['trunc'] } });
     const recorded = aRecordedAnswer({ output: '{"answer_text":"trunc', finishReason: 'length' });
     const gradeKeywords = (scorer: ScorerSpec) =>
-      gradeAnswer(scorer, question, recorded, { patterns: inProcessPatterns });
+      gradeAnswer(scorer, question, recorded, { userCode: inProcessPatterns });
 
     expect(await gradeKeywords({ kind: 'keyword' })).toMatchObject({
       outcome: 'unparsed',

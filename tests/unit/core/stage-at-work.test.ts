@@ -273,7 +273,7 @@ class StageAtWork {
   }
 
   #activeGroupStores(steps: Steps) {
-    const { ledger, blobs, queue, activeGroups, workLeases, requests, clock, patterns } =
+    const { ledger, blobs, queue, activeGroups, workLeases, requests, clock, userCode } =
       this.#stage;
     const { notifications, webhook, flag, batching, batches, budgets, responseCache } = this.#stage;
     return {
@@ -291,7 +291,7 @@ class StageAtWork {
       requests: steps.watch('requests', requests),
       blobs,
       clock,
-      patterns,
+      userCode,
     };
   }
 

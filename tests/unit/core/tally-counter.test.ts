@@ -172,7 +172,7 @@ async function countRows(ledger: Ledger): Promise<readonly Tally[]> {
       const rows = readRows(header, run, aConfig({ name }), {
         ledger,
         blobs,
-        patterns: inProcessPatterns,
+        userCode: inProcessPatterns,
       });
       for await (const row of rows) counter.add(row);
     }

@@ -8,9 +8,9 @@ import {
   groupKey,
   limits,
   type ModelRequest,
-  type PatternMatcher,
   type RecordedBody,
   type Summary,
+  type UserCode,
   verifyGroup,
 } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
@@ -689,12 +689,12 @@ describe('verifyGroup with questions, journal and scorers at hand', () => {
     ['a timeout', 'scorer-timeout', limits.patternMs / 10],
   ])('gives a pattern that led to %s another time limit', async (_, reason, expectedMs) => {
     const limitsMs: number[] = [];
-    const match: PatternMatcher['match'] = async (_pattern, text, limitMs) => {
+    const match: UserCode['match'] = async (_pattern, text, limitMs) => {
       limitsMs.push(limitMs);
       return reason === null ? { kind: 'found', text } : { kind: 'timeout' };
     };
     const configs = [aConfig({ scorer: { kind: 'regex', pattern: '.*' } })];
-    const engine = new FakeEngine({ benchmark: aBenchmark({ configs }), patterns: { match } });
+    const engine = new FakeEngine({ benchmark: aBenchmark({ configs }), userCode: { match } });
     const header = await engine.plan();
     await engine.workAll();
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {
@@ -709,8 +709,8 @@ describe('verifyGroup with questions, journal and scorers at hand', () => {
 });
 
 /** The published files, without the ledger. */
-function filesOf({ blobs, patterns, createDigest }: FakeEngine) {
-  return { blobs, patterns, createDigest };
+function filesOf({ blobs, userCode, createDigest }: FakeEngine) {
+  return { blobs, userCode, createDigest };
 }
 
 const answerOf: FakeAnswer = ({ cell }) => {

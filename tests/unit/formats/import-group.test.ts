@@ -169,11 +169,11 @@ describe('verifyGroup finds in an imported group', () => {
       return `${JSON.stringify(row.id === key.id ? { ...row, ...change } : row)}\n`;
     });
     await engine.blobs.write(name, changed);
-    const { blobs, patterns, createDigest } = engine;
+    const { blobs, userCode, createDigest } = engine;
 
     const { mismatches } = await verifyGroup(group.header, group.benchmark, {
       blobs,
-      patterns,
+      userCode,
       createDigest,
       formats: resultFormats,
     });

@@ -307,7 +307,7 @@ describe("Humanity's Last Exam", () => {
     if (config === undefined || question === undefined) throw new Error('expected both');
 
     const grade = await gradeAnswer(config.scorer, question, aRecordedAnswer({ output }), {
-      patterns: inProcessPatterns,
+      userCode: inProcessPatterns,
     });
 
     expect(grade.outcome === 'unparsed' ? null : grade.answer).toBe(answer);
@@ -389,6 +389,6 @@ function open(dataset: string, folder: string, part: Part = {}) {
 
 async function scoreOf(text: string, question: Question, { scorer }: Config) {
   const answer = aRecordedAnswer({ output: text });
-  const { score } = await gradeAnswer(scorer, question, answer, { patterns: inProcessPatterns });
+  const { score } = await gradeAnswer(scorer, question, answer, { userCode: inProcessPatterns });
   return score;
 }

@@ -68,8 +68,8 @@ class Work implements AsyncDisposable {
   /** Prepares the results; there is always time. */
   prepare(): ResultsAhead {
     const { engine, header, benchmark } = this;
-    const patterns = inProcessPatterns;
-    return new ResultsAhead({ engine, header, benchmark, patterns, hasTime: () => true });
+    const userCode = inProcessPatterns;
+    return new ResultsAhead({ engine, header, benchmark, userCode, hasTime: () => true });
   }
 
   keyOf(id: string, config = this.benchmark.configs[0]?.name ?? ''): CellKey {
@@ -122,7 +122,7 @@ class Work implements AsyncDisposable {
   /** What publishing from the ledger alone writes. */
   async expectedFiles(earlyEnd?: 'paused'): Promise<Readonly<Record<string, string>>> {
     const { ledger, blobs, clock } = this.engine;
-    const stores = { ledger, blobs, clock, patterns: inProcessPatterns };
+    const stores = { ledger, blobs, clock, userCode: inProcessPatterns };
     await finalizeGroup(
       { header: this.header, benchmark: this.benchmark, state: 'active' },
       stores,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ERROR_TABLE } from '../../../packages/models/src/vendors/errors/error-table.ts';
 
 const words = ERROR_TABLE.flatMap((row) => row.words ?? []);
-const patterns = ERROR_TABLE.flatMap((row) => [...(row.words ?? []), ...(row.texts ?? [])]).filter(
+const userCode = ERROR_TABLE.flatMap((row) => [...(row.words ?? []), ...(row.texts ?? [])]).filter(
   (entry) => entry instanceof RegExp,
 );
 
@@ -14,6 +14,6 @@ describe('the rows of the error table', () => {
   });
 
   it('have no pattern that remembers where its last match ended', () => {
-    expect(patterns.filter(({ global, sticky }) => global || sticky)).toEqual([]);
+    expect(userCode.filter(({ global, sticky }) => global || sticky)).toEqual([]);
   });
 });

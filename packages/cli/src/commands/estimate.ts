@@ -2,7 +2,7 @@ import { type Pilot, readPilot, storePlan, ThriceError, withSimulator } from '@t
 import { findReusedGroups } from '../engine/find-reused-groups.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { sum } from '../engine/sum.ts';
-import { openEngine as openLocalEngine, openPatterns } from '../local/compose-local.ts';
+import { openEngine as openLocalEngine, openUserCode } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { renderEstimate } from '../render/estimate-view.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
@@ -117,9 +117,9 @@ async function runPilot(
     isJson: false,
   });
   if (exitCode !== exitCodes.complete && exitCode !== exitCodes.withoutScore) return exitCode;
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   const { ledger, blobs } = engine;
-  const configs = await readPilot(header, checked.promptSizes, { ledger, blobs, patterns });
+  const configs = await readPilot(header, checked.promptSizes, { ledger, blobs, userCode });
   const count = sum([...configs.values()].map(({ cells }) => cells.length));
   return { configs, described: { group: header.group, cells: count } };
 }

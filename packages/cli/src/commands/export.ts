@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { readRun, ThriceError, toThriceError } from '@thrice/core';
 import { findFormat } from '@thrice/formats';
 import { findRuns, onlyRun } from '../engine/find-group.ts';
-import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { openExistingEngine, openUserCode } from '../local/compose-local.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
@@ -33,10 +33,10 @@ export async function exportGroup(
     });
   }
   using engine = openExistingEngine(options.dir, terminal);
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   const { group, runs } = await findRuns(engine.ledger, name, folderFlag(options.dir));
   const run = onlyRun(runs, name);
-  const stores = { ledger: engine.ledger, blobs: engine.blobs, patterns };
+  const stores = { ledger: engine.ledger, blobs: engine.blobs, userCode };
   const lines = format.write(await readRun(group, run, stores));
   if (out === undefined) {
     for (const line of lines) terminal.print(line.slice(0, -1));

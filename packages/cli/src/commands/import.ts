@@ -12,7 +12,7 @@ import {
 import { type FileContent, findFormat, importGroup, type ResultFormat } from '@thrice/formats';
 import { createNodeDigest, fileSourceReader, type LocalEngine, systemClock } from '@thrice/local';
 import { classifyErrorText } from '@thrice/models';
-import { openEngine, openPatterns, openQuestionFiles } from '../local/compose-local.ts';
+import { openEngine, openQuestionFiles, openUserCode } from '../local/compose-local.ts';
 import { describeImport, listUnscored, type UnscoredCell } from '../render/import-report.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
@@ -125,8 +125,8 @@ async function importFile(
     },
     { ledger, blobs, responseCache, createDigest: createNodeDigest },
   );
-  using patterns = openPatterns();
-  const stores = { ledger, blobs, clock, patterns };
+  using userCode = openUserCode();
+  const stores = { ledger, blobs, clock, userCode };
   const summary = await finalizeGroup(group, stores, { earlyEnd: undefined });
   const digest = createNodeDigest();
   for (const line of format.write(await readRun(group, group.header.runs[0] ?? '', stores)))

@@ -9,7 +9,7 @@ import {
 import { findGroup } from '../engine/find-group.ts';
 import { refuseImported } from '../engine/refuse-imported.ts';
 import { alone } from '../local/alone.ts';
-import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { openExistingEngine, openUserCode } from '../local/compose-local.ts';
 import { scopeOf } from '../local/group-scope.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { refuseMissingKeys } from '../local/refuse-missing-keys.ts';
@@ -67,9 +67,9 @@ export async function judgeGroup(
       { group: found, judging, blobs: engine.blobs },
       terminal,
     );
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   const { ledger, blobs, budgets, clock } = engine;
-  const stores = { ledger, blobs, budgets, clock, patterns };
+  const stores = { ledger, blobs, budgets, clock, userCode };
   const isProbed = options.probe === true;
   const edit = { judging, origin: originOf(found, terminal), isProbed };
   const { header, isNew } = await alone('judge', found.header, engine, async () => {
@@ -84,7 +84,7 @@ export async function judgeGroup(
   await using prepared = await prepareGroup(group, engine, terminal, options);
   const gradeConfigs = judgesOf(prepared.benchmark.configs, judging.configs, isProbed);
   await ledger.setGroupState(header.group, 'active');
-  const toSend = { ledger, blobs, queue: engine.queueOf(header.group), patterns };
+  const toSend = { ledger, blobs, queue: engine.queueOf(header.group), userCode };
   const sentCount = await rerunCells(header, header.runs, gradeConfigs, toSend);
   terminal.error(`${countOf(sentCount, isProbed ? 'cell' : 'answer')} to judge`);
   using signals = listenForStop();

@@ -4,12 +4,12 @@ import {
   countOf,
   finalizeGroup,
   type LoadedGroup,
-  type PatternMatcher,
+  type UserCode,
 } from '@thrice/core';
 import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
 import { hasCellsLeft } from '../engine/has-cells-left.ts';
-import { openEngine, openPatterns } from '../local/compose-local.ts';
+import { openEngine, openUserCode } from '../local/compose-local.ts';
 import { ProgressFile } from '../local/progress-file.ts';
 import { type CopyOptions, printCounts, reportCopying } from '../render/copy-report.ts';
 import { reportNext } from '../render/next-command.ts';
@@ -39,9 +39,9 @@ export async function pullFrom(
   const group = await findGroup(stage.ledger, name);
   if (await hasCellsLeft(group.header, stage)) refuseCopiedBudget(group);
   using engine = openEngine(options.dir, terminal);
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   const counts = await copyHere(group, stage, engine, terminal);
-  await finalize(group, counts, engine, patterns);
+  await finalize(group, counts, engine, userCode);
   printCounts(`pulled ${group.header.group} from stage ${options.stage}`, counts, {
     terminal,
     group: group.header.group,
@@ -76,12 +76,12 @@ async function finalize(
   group: LoadedGroup,
   { targetLeft }: CopyCounts,
   engine: LocalEngine,
-  patterns: PatternMatcher,
+  userCode: UserCode,
 ): Promise<void> {
   const { ledger, blobs, clock } = engine;
   await using _progressFile = new ProgressFile(group.header, engine);
   const earlyEnd = targetLeft === 0 ? undefined : 'interrupted';
-  await finalizeGroup(group, { ledger, blobs, clock, patterns }, { earlyEnd });
+  await finalizeGroup(group, { ledger, blobs, clock, userCode }, { earlyEnd });
 }
 
 function reportPull(

@@ -1,7 +1,7 @@
 import { countOf, rerunCells } from '@thrice/core';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findRuns } from '../engine/find-group.ts';
-import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { openExistingEngine, openUserCode } from '../local/compose-local.ts';
 import { scopeOf } from '../local/group-scope.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
@@ -35,12 +35,12 @@ export async function rerunRun(
   const configs = chooseConfigs(prepared.benchmark.configs, options.configs);
   // Whatever is refused above leaves the group as it was.
   await engine.ledger.setGroupState(header.group, 'active');
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   const stores = {
     ledger: engine.ledger,
     blobs: engine.blobs,
     queue: engine.queueOf(header.group),
-    patterns,
+    userCode,
   };
   const sentCount = await rerunCells(header, runs, configs, stores);
   terminal.error(`retrying ${countOf(sentCount, 'cell')} without a score`);

@@ -32,7 +32,7 @@ import { findGroup } from '../engine/find-group.ts';
 import { refuseImported } from '../engine/refuse-imported.ts';
 import { storedQuestions } from '../engine/stored-questions.ts';
 import { alone } from '../local/alone.ts';
-import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { openExistingEngine, openUserCode } from '../local/compose-local.ts';
 import { printSummary } from '../render/print-summary.ts';
 import { reportEdit } from '../render/report-edit.ts';
 import { reportRescoring } from '../render/report-rescoring.ts';
@@ -93,11 +93,11 @@ export async function regradeGroup(
   if (options.stage !== undefined)
     return await regradeInStage(terminal, name, options.stage, decide);
   using engine = openExistingEngine(options.dir, terminal);
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   const { ledger, blobs, budgets, clock, folder } = engine;
   const group = await findGroup(ledger, name);
   const onRow = reportRescoring(group.header, terminal, clock);
-  const stores = { ledger, blobs, budgets, clock, patterns, onRow };
+  const stores = { ledger, blobs, budgets, clock, userCode, onRow };
   const regraded = await alone('rescore', group.header, engine, async () => {
     const edited = await decide(group, stores);
     try {

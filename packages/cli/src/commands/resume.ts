@@ -11,7 +11,7 @@ import { createNodeDigest, type LocalEngine } from '@thrice/local';
 import { findGroup } from '../engine/find-group.ts';
 import { refuseImported } from '../engine/refuse-imported.ts';
 import { alone } from '../local/alone.ts';
-import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { openExistingEngine, openUserCode } from '../local/compose-local.ts';
 import { prepareGroup } from '../local/prepare-group.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { reportEdit } from '../render/report-edit.ts';
@@ -73,9 +73,9 @@ async function editLocally(
   if (spec === undefined)
     return budgetUsd === undefined ? group : await changeBudget(terminal, group, engine, budgetUsd);
   const edit = await prepareEdit(terminal, group, spec, options);
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   const { ledger, blobs, batches, clock } = engine;
-  const stores = { ledger, blobs, batches, clock, patterns, createDigest: createNodeDigest };
+  const stores = { ledger, blobs, batches, clock, userCode, createDigest: createNodeDigest };
   const header = await alone('resume', group.header, engine, () => editGroup(edit, stores));
   reportEdit(group.header, header, terminal);
   return await reload(group, ledger);

@@ -11,7 +11,7 @@ import {
 } from '@thrice/core';
 import type { LocalEngine } from '@thrice/local';
 import { findReusedGroups } from '../engine/find-reused-groups.ts';
-import { openEngine, openPatterns } from '../local/compose-local.ts';
+import { openEngine, openUserCode } from '../local/compose-local.ts';
 import { runToCompletion } from '../local/run-to-completion.ts';
 import { describeEstimate } from '../render/estimate-view.ts';
 import { reportNext } from '../render/next-command.ts';
@@ -69,9 +69,9 @@ async function runLocally(
   using signals = listenForStop();
   const { clock } = engine;
   const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   const bought = await countBoughtCalls(prepared, {
-    earlier: { groups, responseCache, ledger, patterns },
+    earlier: { groups, responseCache, ledger, userCode },
   });
   reportLine(plainText(describeEstimate(estimateRun(prepared, { bought }))), terminal);
   if (options.detach === true)

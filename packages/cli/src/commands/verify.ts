@@ -15,7 +15,7 @@ import type { Engine, EngineOptions } from '../engine/engine.ts';
 import { findGroup, newestGroup } from '../engine/find-group.ts';
 import { isPublished } from '../engine/is-published.ts';
 import { openEngine } from '../engine/open-engine.ts';
-import { openPatterns } from '../local/compose-local.ts';
+import { openUserCode } from '../local/compose-local.ts';
 import { openPublishedGroups, type PublishedGroups } from '../local/published-groups.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
@@ -69,16 +69,16 @@ async function verify(
   const createDigest = createNodeDigest;
   using published = openFiles(files, options, terminal);
   if (published !== undefined) {
-    using patterns = openPatterns();
+    using userCode = openUserCode();
     const { header, benchmark } = await published.findGroup(name);
     const { blobs, folder } = published;
     const listFiles = fileLister(folder);
     return await checkGroup(header, benchmark, {
-      ...{ blobs, patterns, createDigest, formats, listFiles },
+      ...{ blobs, userCode, createDigest, formats, listFiles },
     });
   }
   using engine = await openEngine(options, terminal);
-  const { ledger, blobs, patterns } = engine;
+  const { ledger, blobs, userCode } = engine;
   const group =
     name === undefined ? await newestGroup(ledger) : await findGroup(ledger, name, engine.flag);
   await refuseUnpublished(group, engine);
@@ -86,7 +86,7 @@ async function verify(
   // Only functions write to the bucket of a stage.
   const listFiles = options.stage === undefined ? fileLister(engine.place) : undefined;
   return await checkGroup(header, benchmark, {
-    ...{ ledger, blobs, patterns, createDigest, formats, readBody, listFiles },
+    ...{ ledger, blobs, userCode, createDigest, formats, readBody, listFiles },
   });
 }
 

@@ -8,8 +8,8 @@ import type {
   Ledger,
   LoadedGroup,
   OpenBreaker,
-  PatternMatcher,
   ResponseCache,
+  UserCode,
 } from '@thrice/core';
 import type { ConfigStatus, GroupStatus } from './group-status.ts';
 
@@ -40,7 +40,7 @@ export interface Engine extends Disposable {
   readonly responseCache: ResponseCache;
   readonly blobs: BlobStore & BlobRemover;
   readonly records: GroupRecords;
-  readonly patterns: PatternMatcher;
+  readonly userCode: UserCode;
   /** Where its files are, as shown to users: a folder or `s3://bucket`. */
   readonly place: string;
   /** Flag of suggested commands: ` --stage NAME`, ` --dir FOLDER`, or empty for the default folder. */

@@ -1,5 +1,5 @@
 import { cancelBatches } from '../local/cancel-batches.ts';
-import { openExistingEngine, openPatterns } from '../local/compose-local.ts';
+import { openExistingEngine, openUserCode } from '../local/compose-local.ts';
 import { readLocalActivity } from '../local/local-activity.ts';
 import { folderFlag } from '../shell/place-flags.ts';
 import type { Terminal } from '../shell/terminal.ts';
@@ -18,7 +18,7 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
     return await openStageEngine(options.stage);
   }
   const engine = openExistingEngine(options.dir, terminal);
-  const patterns = openPatterns();
+  const userCode = openUserCode();
   const { clock, ledger, responseCache, blobs, records, folder: place } = engine;
   return {
     clock,
@@ -26,7 +26,7 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
     responseCache,
     blobs,
     records,
-    patterns,
+    userCode,
     place,
     flag: folderFlag(options.dir),
     readActivity: (counts) => readLocalActivity(engine, counts),
@@ -36,7 +36,7 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
       await engine.workers.takeOver();
     },
     [Symbol.dispose]: () => {
-      patterns[Symbol.dispose]();
+      userCode[Symbol.dispose]();
       engine[Symbol.dispose]();
     },
   };

@@ -4,10 +4,10 @@ import {
   type BatchClientFor,
   type Lane,
   type LaneKeys,
-  type PatternMatcher,
   readLaneKey,
   type SourceReader,
   ThriceError,
+  type UserCode,
 } from '@thrice/core';
 import { LocalEngine, openSources, systemClock } from '@thrice/local';
 import {
@@ -17,7 +17,7 @@ import {
   openModelClients,
   openTransport,
 } from '@thrice/models';
-import { ThreadPatternMatcher } from '@thrice/patterns';
+import { ThreadPatternMatcher } from '@thrice/user-code';
 import type { Terminal } from '../shell/terminal.ts';
 
 /**
@@ -79,7 +79,7 @@ export function openHttpTransport({ environment }: Terminal): HttpTransport {
 }
 
 /** Opens the matcher of the patterns in scorers; its thread starts with the first match. */
-export function openPatterns(): PatternMatcher & Disposable {
+export function openUserCode(): UserCode & Disposable {
   return new ThreadPatternMatcher(systemClock);
 }
 

@@ -14,7 +14,7 @@ import { requestBodyOf } from '@thrice/models';
 import type { RecordedCall } from '@thrice/simulator';
 import { findRuns } from '../engine/find-group.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { openExistingEngine, openPatterns } from './compose-local.ts';
+import { openExistingEngine, openUserCode } from './compose-local.ts';
 
 /** A group or run whose journal is served, and the folder that it is in. */
 export interface RecordedRun {
@@ -51,11 +51,11 @@ export async function loadRecordedCalls(
   terminal: Terminal,
 ): Promise<readonly RecordedCall[]> {
   using engine = openExistingEngine(dir, terminal);
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   const { group, runs } = await findRuns(engine.ledger, name);
   const moved = withMovedLanes(group);
   const { ledger, blobs } = engine;
-  const stores = { ledger, blobs, patterns, createDigest: createNodeDigest };
+  const stores = { ledger, blobs, userCode, createDigest: createNodeDigest };
   const calls: RecordedCall[] = [];
   for await (const recorded of listRecordedRequests(group, runs, stores)) {
     const { takenFrom } = recorded.entry.call;

@@ -4,10 +4,10 @@ import {
   type EarlyEnd,
   finalizeGroup,
   type GroupHeader,
-  type PatternMatcher,
   raiseCommand,
   reachedCapOf,
   type Summary,
+  type UserCode,
 } from '@thrice/core';
 import {
   type Ending,
@@ -33,7 +33,7 @@ import { folderFlag } from '../shell/place-flags.ts';
 import { showPath } from '../shell/show-path.ts';
 import type { StopSignals } from '../shell/stop-signals.ts';
 import type { Terminal } from '../shell/terminal.ts';
-import { openHttpTransport, openModels, openPatterns } from './compose-local.ts';
+import { openHttpTransport, openModels, openUserCode } from './compose-local.ts';
 import { wholeGroup } from './group-scope.ts';
 import { Notifier } from './notifier.ts';
 import { ProgressFile } from './progress-file.ts';
@@ -80,7 +80,7 @@ export async function runToCompletion(options: RunToCompletionOptions): Promise<
   // Clients of its own: they know a lane by its name, which may mean another one in another group.
   await using models = openModels(terminal);
   await using transport = openHttpTransport(terminal);
-  using patterns = openPatterns();
+  using userCode = openUserCode();
   let isUnwritable = false;
   const onDrain = () =>
     progress.note(
@@ -89,7 +89,7 @@ export async function runToCompletion(options: RunToCompletionOptions): Promise<
         : 'finishing the calls in flight; press Ctrl-C again to stop now',
     );
   signals.drain.addEventListener('abort', onDrain, { once: true });
-  await using ahead = new ResultsAhead({ engine, header, benchmark, patterns });
+  await using ahead = new ResultsAhead({ engine, header, benchmark, userCode });
   await using _progressFile = new ProgressFile(header, engine);
   let summary: Summary | undefined;
   const note = (text: string) => progress.note(text);
@@ -102,7 +102,7 @@ export async function runToCompletion(options: RunToCompletionOptions): Promise<
       benchmark,
       clientFor: models.clientFor,
       batchClientFor: models.batchClientFor,
-      patterns,
+      userCode,
       governor,
       random: Math.random,
       observe: (event) => {
@@ -124,7 +124,7 @@ export async function runToCompletion(options: RunToCompletionOptions): Promise<
       stopSignal: signals.stop,
       // A rescore meanwhile would leave files of one grading that say they are of another.
       onEnd: async (end) => {
-        if (!signals.stop.aborted) summary = await publish(options, end, { ahead, patterns });
+        if (!signals.stop.aborted) summary = await publish(options, end, { ahead, userCode });
         await notifier.end(end);
       },
     }),
@@ -164,7 +164,7 @@ function openNotifier(
 async function publish(
   options: RunToCompletionOptions,
   ending: Ending,
-  { ahead, patterns }: { readonly ahead: ResultsAhead; readonly patterns: PatternMatcher },
+  { ahead, userCode }: { readonly ahead: ResultsAhead; readonly userCode: UserCode },
 ): Promise<Summary> {
   const { engine, header, benchmark, terminal } = options;
   const { ledger, blobs, budgets, clock } = engine;
@@ -172,7 +172,7 @@ async function publish(
     const endedWith = { earlyEnd: earlyEndOf(ending) };
     const prepared = await ahead.publish(endedWith.earlyEnd);
     if (prepared !== undefined) return prepared;
-    const stores = { ledger, blobs, budgets, clock, patterns };
+    const stores = { ledger, blobs, budgets, clock, userCode };
     return await finalizeGroup({ header, benchmark, state: 'active' }, stores, endedWith);
   } catch (error) {
     terminal.error('the results could not be written');

@@ -40,14 +40,14 @@ import type {
   GroupRequests,
   LaneStates,
   Ledger,
-  PatternMatcher,
   ResendNotes,
   ResponseCache,
   TaskQueue,
+  UserCode,
   WorkLeases,
 } from '@thrice/core';
 import { systemClock } from '@thrice/local';
-import { ThreadPatternMatcher } from '@thrice/patterns';
+import { ThreadPatternMatcher } from '@thrice/user-code';
 
 /** Attempts per AWS request: a command that watches a group for hours must outlast some throttling. */
 const MAX_ATTEMPTS = 6;
@@ -62,7 +62,7 @@ export interface CloudEngine extends Disposable {
   readonly budgets: Budgets;
   readonly blobs: BlobStore & BlobRemover;
   readonly records: GroupRecords;
-  readonly patterns: PatternMatcher;
+  readonly userCode: UserCode;
   readonly queue: TaskQueue & Pick<SqsTaskQueue, 'sendLater'>;
   readonly deadLetterQueue: DeadLetterQueue;
   readonly activeGroups: ActiveGroups;
@@ -93,13 +93,13 @@ export async function openStage(name: string): Promise<CloudEngine> {
   const cloudwatch = new CloudWatchClient(clientConfig(requests));
   const stage = await findStage(dynamo, name);
   const blobs = new S3BlobStore({ client: s3, bucket: stage.bucketName });
-  const patterns = new ThreadPatternMatcher(systemClock);
+  const userCode = new ThreadPatternMatcher(systemClock);
   const table = { client: dynamo, tableName: stage.tableName, clock: systemClock, random };
   return {
     stage,
     clock: systemClock,
     blobs,
-    patterns,
+    userCode,
     sqs,
     ledger: new DynamoLedger({ ...table, blobs }),
     responseCache: new DynamoResponseCache({ ...table, blobs }),
@@ -133,7 +133,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
     readQueueDepth: (queueUrl) => readQueueDepth(sqs, queueUrl, `queue ${queueUrl}`),
     readMessageAges: (queueUrls) => readMessageAges(cloudwatch, queueUrls, systemClock),
     [Symbol.dispose]: () => {
-      patterns[Symbol.dispose]();
+      userCode[Symbol.dispose]();
       for (const client of [dynamo, sqs, s3, cloudwatch]) client.destroy();
     },
   };

@@ -104,12 +104,12 @@ async function sendFailed({
   readonly configs: readonly Config[];
   readonly engine: StageEngine;
 }): Promise<readonly CellTask[]> {
-  const { ledger, blobs, patterns, activeGroups } = engine;
+  const { ledger, blobs, userCode, activeGroups } = engine;
   await activeGroups.add(header.group);
   await closeBreakers(header, engine, { configs: configs.map(({ name }) => name) });
   const sent: CellTask[] = [];
   const queue = recordSent(engine.queue, sent);
-  await rerunCells(header, runs, configs, { ledger, blobs, queue, patterns });
+  await rerunCells(header, runs, configs, { ledger, blobs, queue, userCode });
   return sent;
 }
 

@@ -121,7 +121,7 @@ export async function editOnStage(
   edit: PlanEdit,
   engine: Pick<
     StageEngine,
-    'ledger' | 'blobs' | 'batches' | 'activeGroups' | 'clock' | 'patterns' | 'stage'
+    'ledger' | 'blobs' | 'batches' | 'activeGroups' | 'clock' | 'userCode' | 'stage'
   >,
 ): Promise<LoadedGroup> {
   refuseUnknownLanes([...edit.benchmark.lanes.keys()], engine.stage);

@@ -79,7 +79,7 @@ export interface Worker
     ModelAccess,
     DeliveryConditions,
     Surroundings,
-    Pick<Grader, 'scorers' | 'patterns'> {
+    Pick<Grader, 'scorers' | 'userCode'> {
   /** Name of the worker on its leases; unique to each start of a worker. */
   readonly owner: string;
   readonly benchmark: Benchmark;

@@ -86,7 +86,7 @@ export async function chooseToGrade(
  * one whose answer waits for its judge: the cell that grades it is, also where it has not begun.
  */
 export function chooseFailed(ledger: Ledger, grader: Grader): ChooseTasks {
-  const current = { ...grader, patterns: giveUpEndlessPatterns(grader.patterns) };
+  const current = { ...grader, userCode: giveUpEndlessPatterns(grader.userCode) };
   return async (run, config, questions) => {
     const ids = questions.map(({ question }) => question.id);
     const cells = await ledger.readCells(run, config.name, ids);

@@ -6,7 +6,7 @@ import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { type ScorerSpec, scorersOf } from '../domain/scorer.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
-import type { PatternMatcher } from '../ports/pattern-matcher.ts';
+import type { UserCode } from '../ports/user-code.ts';
 import { echoOf } from '../scorers/controls.ts';
 import { giveUpEndlessPatterns } from '../scorers/give-up-endless-patterns.ts';
 import { type Grader, gradeAnswer, isLeftToJudges } from '../scorers/grade-answer.ts';
@@ -40,7 +40,7 @@ export interface BaselineStores extends Grader {
 export async function countBaselines(
   header: GroupHeader,
   configs: readonly Config[],
-  { blobs, patterns, scorers = scorerRegistry, patternLimitMs }: BaselineStores,
+  { blobs, userCode, scorers = scorerRegistry, patternLimitMs }: BaselineStores,
 ): Promise<ReadonlyMap<string, readonly Baseline[]>> {
   const samples = new Map<string, Sample>();
   const declared = metricsByConfig(configs, scorers);
@@ -58,17 +58,17 @@ export async function countBaselines(
   for await (const { question } of readStoredQuestions(header, blobs)) {
     for (const sample of samples.values()) sample.add(question);
   }
-  const grader = { patterns: findingAll(patterns), scorers, patternLimitMs };
+  const grader = { userCode: findingAll(userCode), scorers, patternLimitMs };
   const counted = new Map<string, readonly Baseline[]>();
   for (const [key, sample] of samples) counted.set(key, await sample.score(grader));
   return new Map([...keys].map(([name, key]) => [name, counted.get(key) ?? []]));
 }
 
-function findingAll(endless: PatternMatcher): PatternMatcher {
-  const patterns = giveUpEndlessPatterns(endless);
+function findingAll(endless: UserCode): UserCode {
+  const userCode = giveUpEndlessPatterns(endless);
   return {
     match: async (pattern, text, limitMs) => {
-      const found = await patterns.match(pattern, text, limitMs);
+      const found = await userCode.match(pattern, text, limitMs);
       return found.kind === 'none' ? { kind: 'found', text: text.trim() } : found;
     },
   };

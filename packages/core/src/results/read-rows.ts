@@ -97,11 +97,11 @@ export async function* readQuestionRows(
  */
 export async function* readRowPages(
   { header, run, config }: CellsOfConfig,
-  { patterns: endless, ...others }: RowStores,
+  { userCode: endless, ...others }: RowStores,
   from?: RowPosition,
 ): AsyncIterable<RowPage> {
-  const patterns = giveUpEndlessPatterns(endless, from?.timeoutCounts);
-  const stores = { ...others, patterns };
+  const userCode = giveUpEndlessPatterns(endless, from?.timeoutCounts);
+  const stores = { ...others, userCode };
   const source = await openSource({ header, run, config }, stores);
   const selector = createSelector(config.select, from?.selector);
   let page: Question[] = [];
@@ -109,7 +109,7 @@ export async function* readRowPages(
   const next = () => ({
     offset,
     selector: selector.state(),
-    timeoutCounts: patterns.timeoutCounts(),
+    timeoutCounts: userCode.timeoutCounts(),
   });
   for await (const { question, range } of readStoredQuestions(header, stores.blobs, offset)) {
     offset = range.offset + range.length + 1;
@@ -133,8 +133,8 @@ export async function* readRowsTogether(
 ): AsyncIterable<QuestionRow> {
   const readers = await Promise.all(
     cells.map(async ({ run, config }) => {
-      const patterns = giveUpEndlessPatterns(stores.patterns);
-      const source = await openSource({ header, run, config }, { ...stores, patterns });
+      const userCode = giveUpEndlessPatterns(stores.userCode);
+      const source = await openSource({ header, run, config }, { ...stores, userCode });
       return { source, selector: createSelector(config.select) };
     }),
   );

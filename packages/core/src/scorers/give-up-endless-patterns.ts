@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { limits } from '../limits.ts';
-import type { PatternMatcher } from '../ports/pattern-matcher.ts';
+import type { UserCode } from '../ports/user-code.ts';
 
 /** Timeouts in a row, by pattern. */
 export const timeoutCountsSchema = z.array(z.tuple([z.string(), z.int()]));
@@ -8,7 +8,7 @@ export const timeoutCountsSchema = z.array(z.tuple([z.string(), z.int()]));
 export type TimeoutCounts = z.infer<typeof timeoutCountsSchema>;
 
 /** A matcher that gives up endless patterns. */
-export interface GivingUpMatcher extends PatternMatcher {
+export interface GivingUpMatcher extends UserCode {
   /** What to create a matcher from that continues after the last match. */
   readonly timeoutCounts: () => TimeoutCounts;
 }
@@ -23,16 +23,16 @@ export interface GivingUpMatcher extends PatternMatcher {
  * @param from - The counts of another matcher. @default no timeouts
  */
 export function giveUpEndlessPatterns(
-  patterns: PatternMatcher,
+  userCode: UserCode,
   from: TimeoutCounts = [],
 ): GivingUpMatcher {
   const timeoutCounts = new Map(from);
   let last: Promise<unknown> = Promise.resolve();
-  const match: PatternMatcher['match'] = async (pattern, text, limitMs) => {
+  const match: UserCode['match'] = async (pattern, text, limitMs) => {
     const name = `${pattern.flags}/${pattern.source}`;
     const timeoutCount = timeoutCounts.get(name) ?? 0;
     if (timeoutCount >= limits.patternTimeouts) return { kind: 'timeout' };
-    const found = await patterns.match(pattern, text, limitMs);
+    const found = await userCode.match(pattern, text, limitMs);
     timeoutCounts.set(name, found.kind === 'timeout' ? timeoutCount + 1 : 0);
     return found;
   };

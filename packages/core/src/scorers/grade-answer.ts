@@ -19,13 +19,13 @@ import {
 } from '../domain/scorer.ts';
 import { assertNever, ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { PatternMatch, PatternMatcher } from '../ports/pattern-matcher.ts';
+import type { PatternMatch, UserCode } from '../ports/user-code.ts';
 import { scorerRegistry } from './registry.ts';
 import { stripReasoning } from './strip-reasoning.ts';
 
 /** What grading needs besides the answer. */
 export interface Grader {
-  readonly patterns: PatternMatcher;
+  readonly userCode: UserCode;
   /** Where a scorer's kind is looked up. @default the built-in scorers */
   readonly scorers?: ScorerRegistry | undefined;
   /** The longest that a scorer's pattern may take. @default `limits.patternMs` */
@@ -238,11 +238,11 @@ function toAnswerText({ output, finishReason }: RecordedAnswer): AnswerText | un
 async function findAnswer(
   found: string | Pattern | undefined,
   text: string,
-  { patterns, patternLimitMs = limits.patternMs }: Grader,
+  { userCode, patternLimitMs = limits.patternMs }: Grader,
 ): Promise<PatternMatch> {
   if (found === undefined) return { kind: 'none' };
   if (typeof found === 'string') return { kind: 'found', text: found };
-  return await patterns.match(found, text, patternLimitMs);
+  return await userCode.match(found, text, patternLimitMs);
 }
 
 function missingTextReason({ output, finishReason, hasReasoning }: RecordedAnswer): string {

@@ -4,10 +4,10 @@ import {
   currentGradedGroup,
   type EarlyEnd,
   type GroupHeader,
-  type PatternMatcher,
   repairTallies,
   type Summary,
   ThriceError,
+  type UserCode,
   type WrittenResults,
   writeResults,
 } from '@thrice/core';
@@ -24,7 +24,7 @@ interface ResultsAheadOptions {
   readonly engine: LocalEngine;
   readonly header: GroupHeader;
   readonly benchmark: Benchmark;
-  readonly patterns: PatternMatcher;
+  readonly userCode: UserCode;
   /** Whether there has been time to spare since the last call. @default as the event loop says */
   readonly hasTime?: () => boolean;
 }
@@ -89,11 +89,11 @@ export class ResultsAhead implements AsyncDisposable {
   }
 
   async #write(): Promise<WrittenResults | undefined> {
-    const { header, benchmark, patterns, engine } = this.#options;
+    const { header, benchmark, userCode, engine } = this.#options;
     const { ledger, clock, budgets } = engine;
     const untilFinal = (run: string, config: Config, ids: readonly string[]) =>
       this.#untilFinal(run, config, ids);
-    const stores = { ledger, clock, patterns, blobs: this.#staged, budgets, untilFinal };
+    const stores = { ledger, clock, userCode, blobs: this.#staged, budgets, untilFinal };
     try {
       const earlyEnd = () => this.#earlyEnd;
       const graded = await currentGradedGroup({ header, benchmark }, stores);

@@ -8,10 +8,10 @@ import type {
   LaneGovernor,
   LaneWait,
   OpenBreaker,
-  PatternMatcher,
   Random,
   ScorerRegistry,
   SolverRegistry,
+  UserCode,
   WorkerEvent,
 } from '@thrice/core';
 import type { LocalEngine } from '../local-engine.ts';
@@ -32,7 +32,7 @@ export interface WorkGroupOptions {
   readonly solvers?: SolverRegistry | undefined;
   /** @default the built-in scorers */
   readonly scorers?: ScorerRegistry | undefined;
-  readonly patterns: PatternMatcher;
+  readonly userCode: UserCode;
   /** Grants permits for the calls; closed when the work stops early. */
   readonly governor: LaneGovernor;
   readonly observe: (event: WorkEvent) => void;

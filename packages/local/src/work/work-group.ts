@@ -411,7 +411,7 @@ class WorkLoop {
 
 /** What the work on each cell of a group needs, but for its breakers. */
 function cellWorkerOf(
-  { engine, benchmark, clientFor, governor, random, solvers, scorers, patterns }: WorkGroupOptions,
+  { engine, benchmark, clientFor, governor, random, solvers, scorers, userCode }: WorkGroupOptions,
   ofLoop: Pick<
     Worker,
     | 'sendTask'
@@ -430,7 +430,7 @@ function cellWorkerOf(
     benchmark,
     ...{ ledger, responseCache, blobs, batches },
     ...{ clock, random, createDigest: createNodeDigest },
-    ...{ solvers, scorers, patterns: giveUpEndlessPatterns(patterns) },
+    ...{ solvers, scorers, userCode: giveUpEndlessPatterns(userCode) },
     clientFor,
     governor,
     polls: new Map(),

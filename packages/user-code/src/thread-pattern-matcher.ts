@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock, Pattern, PatternMatch, PatternMatcher } from '@thrice/core';
+import type { Clock, Pattern, PatternMatch, UserCode } from '@thrice/core';
 
 /** Heap of the thread, MB: a pattern that needs more ends the thread, not the process. */
 const MAX_HEAP_MB = 256;
@@ -34,7 +34,7 @@ parentPort.postMessage({ kind: 'ready' });
  * (none) --first match--> starting --ready--> idle <--match, reply--> busy. A match that reaches its time limit,
  * and a thread that dies, lead back to (none). An idle thread does not keep the process alive.
  */
-export class ThreadPatternMatcher implements PatternMatcher, Disposable {
+export class ThreadPatternMatcher implements UserCode, Disposable {
   readonly #clock: Clock;
   #thread: Worker | undefined;
   /** Settles when every earlier match has. */

@@ -16,7 +16,7 @@ export type PatternMatch =
  * **Isolation.** A match never blocks the caller's event loop.
  * **Limits.** Matches run one after the other; the time limit of one starts when it does.
  */
-export interface PatternMatcher {
+export interface UserCode {
   /**
    * Finds the first or last match of a pattern in a text, as the pattern says.
    *

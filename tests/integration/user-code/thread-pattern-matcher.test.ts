@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Pattern, PatternMatch } from '@thrice/core';
 import { systemClock } from '@thrice/local';
-import { ThreadPatternMatcher } from '@thrice/patterns';
+import { ThreadPatternMatcher } from '@thrice/user-code';
 import { describe, expect, it } from 'vitest';
 import { bundleFunctions } from '../../../packages/local-cloud/src/bundle-functions.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -51,18 +51,18 @@ describe('ThreadPatternMatcher', () => {
       { kind: 'error' },
     ],
   ])('finds %s', async (_, pattern, text, expected) => {
-    using patterns = new ThreadPatternMatcher(systemClock);
+    using userCode = new ThreadPatternMatcher(systemClock);
 
-    expect(await patterns.match(pattern, text, LIMIT_MS)).toEqual(expected);
+    expect(await userCode.match(pattern, text, LIMIT_MS)).toEqual(expected);
   });
 
   it('gives up at the time limit, and matches the next text in a new thread', async () => {
-    using patterns = new ThreadPatternMatcher(systemClock);
+    using userCode = new ThreadPatternMatcher(systemClock);
 
     const matches = await Promise.all([
-      patterns.match(word, '= one', LIMIT_MS),
-      patterns.match(endless, hostileText, 50),
-      patterns.match(word, '= two', LIMIT_MS),
+      userCode.match(word, '= one', LIMIT_MS),
+      userCode.match(endless, hostileText, 50),
+      userCode.match(word, '= two', LIMIT_MS),
     ]);
 
     expect(matches).toEqual([
@@ -74,9 +74,9 @@ describe('ThreadPatternMatcher', () => {
 
   it('leaves the event loop to others during a match', async () => {
     const clock = new FakeClock();
-    using patterns = new ThreadPatternMatcher(clock);
+    using userCode = new ThreadPatternMatcher(clock);
     let isOver = false;
-    const match = patterns.match(endless, hostileText, LIMIT_MS).finally(() => {
+    const match = userCode.match(endless, hostileText, LIMIT_MS).finally(() => {
       isOver = true;
     });
 
@@ -89,15 +89,15 @@ describe('ThreadPatternMatcher', () => {
   });
 
   it('reports a thread that runs out of memory as an error, and recovers', async () => {
-    using patterns = new ThreadPatternMatcher(systemClock);
+    using userCode = new ThreadPatternMatcher(systemClock);
     const greedy: Pattern = {
       source: `(?:${'(a?)'.repeat(20_000)})*b`,
       flags: 'u',
       match: 'first',
     };
 
-    const greedyMatch = await patterns.match(greedy, 'a'.repeat(1_000), LIMIT_MS);
-    const next = await patterns.match(word, '= two', LIMIT_MS);
+    const greedyMatch = await userCode.match(greedy, 'a'.repeat(1_000), LIMIT_MS);
+    const next = await userCode.match(word, '= two', LIMIT_MS);
 
     expect(greedyMatch.kind).toBeOneOf(['error', 'none']);
     expect(next).toEqual({ kind: 'found', text: 'two' });
@@ -106,7 +106,7 @@ describe('ThreadPatternMatcher', () => {
   it('works in a bundle of one file', async () => {
     await using folder = await temporaryFolder({});
     const root = fileURLToPath(new URL('../../../', import.meta.url));
-    const source = 'tests/fixtures/patterns/match-and-exit.handler';
+    const source = 'tests/fixtures/user-code/match-and-exit.handler';
     const bundles = await bundleFunctions(
       [{ component: 'Match', source, isMinified: true, externals: [] }],
       {
@@ -124,7 +124,7 @@ describe('ThreadPatternMatcher', () => {
 
   it('answers the matches it was asked for before the process may exit', async () => {
     const script = fileURLToPath(
-      new URL('../../fixtures/patterns/match-and-exit.ts', import.meta.url),
+      new URL('../../fixtures/user-code/match-and-exit.ts', import.meta.url),
     );
 
     const { stdout } = await promisify(execFile)(process.execPath, [script]);
