@@ -230,7 +230,7 @@ describe('deleting a group', () => {
         const record = await readGroup(group);
         readCount += 1;
         // The last look before the summaries.
-        if (at === 'its summaries' && readCount === 2) await deleteOnce();
+        if (at === 'its summaries' && readCount === 3) await deleteOnce();
         return record;
       };
 
