@@ -1,3 +1,4 @@
-/** The patterns that users write, run in a thread of their own. */
+/** What users write, run apart: patterns in a thread, files in processes of their own. */
 
+export { CodeProcess } from './code-process.ts';
 export { ThreadPatternMatcher } from './thread-pattern-matcher.ts';

@@ -1,0 +1,266 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '@thrice/core';
+import { type Reply, type Request, type Returned, replySchema } from './messages.ts';
+
+/** Heap of the process, MB. */
+const MAX_HEAP_MB = 512;
+/** The end of what the process writes that is kept, characters. */
+const KEPT_OUTPUT = 2_000;
+/** How long a file may take to load, ms: it may load large tables. */
+const LOAD_LIMIT_MS = 30_000;
+/** The variables that the process sees: no key of a vendor is among them. */
+const ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'SYSTEMROOT'];
+
+const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
+
+/** How the call of a function of a file ended. */
+export type UserCall =
+  /** `value`: what it returned, as JSON holds it. */
+  | { readonly kind: 'returned'; readonly value: unknown }
+  | {
+      /** It threw; it returned what is no JSON, or too much of it; its process ended, or could not load it. */
+      readonly kind: 'threw' | 'unusable' | 'crashed';
+      /** What happened, with the stack where there is one. */
+      readonly message: string;
+    }
+  /** The time limit ended before the call did. */
+  | { readonly kind: 'timeout' };
+
+/** A file that was loaded. */
+export type LoadedCode =
+  | {
+      readonly kind: 'loaded';
+      /** What it exports, without its functions. */
+      readonly exported: unknown;
+      readonly methods: readonly string[];
+      /** Every file that was loaded, the one that was asked for first; without installed packages. */
+      readonly files: readonly string[];
+    }
+  | { readonly kind: 'unloadable'; readonly message: string };
+
+/**
+ * One file of a user, loaded in a process of its own.
+ *
+ * (none) --first call--> loading --loaded--> idle <--calls, results--> busy. A call that reaches its time limit, and a
+ * process that dies, lead back to (none).
+ *
+ * **Limits.** Calls are made one after the other. The process has a heap limit, and neither the flags nor the keys of this
+ * one. It ends with this one, even in a loop without end.
+ */
+export class CodeProcess implements Disposable {
+  readonly #file: string;
+  readonly #clock: Clock;
+  readonly #environment: NodeJS.ProcessEnv;
+  #process: RunningCode | undefined;
+  /** Settles when every earlier call has. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  /**
+   * @param file - An absolute path.
+   * @param environment - That of this process, of which the other one sees a few variables.
+   */
+  constructor(file: string, clock: Clock, environment: NodeJS.ProcessEnv) {
+    this.#file = file;
+    this.#clock = clock;
+    this.#environment = environment;
+  }
+
+  /** Loads the file, unless that was done. */
+  async load(): Promise<LoadedCode> {
+    return await this.#inTurn(async () => (await this.#start()).loaded);
+  }
+
+  /**
+   * Calls a function of the file once for each input, in this order.
+   *
+   * Where a call takes too long or ends the process, it is found by making those again whose results were not sent yet, each by
+   * itself: so calls may be made twice.
+   *
+   * @param limitMs - The longest that one call may take, > 0.
+   * @returns The outcomes, in the order of the inputs.
+   */
+  async call(
+    method: string,
+    inputs: readonly unknown[],
+    limitMs: number,
+  ): Promise<readonly UserCall[]> {
+    return await this.#inTurn(async () => {
+      const outcomes: UserCall[] = [];
+      let isAlone = inputs.length === 1;
+      while (outcomes.length < inputs.length) {
+        const next = inputs.slice(outcomes.length, isAlone ? outcomes.length + 1 : undefined);
+        const { results, failure } = await this.#callNext(method, next, limitMs);
+        outcomes.push(...results);
+        if (failure !== undefined && isAlone) outcomes.push(failure);
+        isAlone ||= failure !== undefined;
+      }
+      return outcomes;
+    });
+  }
+
+  async #callNext(
+    method: string,
+    inputs: readonly unknown[],
+    limitMs: number,
+  ): Promise<{ readonly results: readonly UserCall[]; readonly failure?: UserCall }> {
+    const { loaded, code } = await this.#start();
+    if (loaded.kind === 'unloadable') {
+      return { results: [], failure: { kind: 'crashed', message: loaded.message } };
+    }
+    const results: UserCall[] = [];
+    code.send({ kind: 'call', method, inputs });
+    while (results.length < inputs.length) {
+      const reply = await code.nextReply(limitMs);
+      if (reply.kind === 'results') {
+        results.push(...reply.results.slice(0, inputs.length - results.length).map(toOutcome));
+        continue;
+      }
+      this.#stop();
+      return { results, failure: toFailure(reply) };
+    }
+    return { results };
+  }
+
+  async #start(): Promise<{ readonly loaded: LoadedCode; readonly code: RunningCode }> {
+    const running = this.#process;
+    if (running?.loaded !== undefined && running.isAlive) {
+      return { loaded: running.loaded, code: running };
+    }
+    const code = new RunningCode(this.#clock, this.#environment);
+    this.#process = code;
+    code.send({ kind: 'load', file: this.#file });
+    const loaded = toLoaded(await code.nextReply(LOAD_LIMIT_MS));
+    code.loaded = loaded;
+    if (loaded.kind === 'unloadable') this.#stop();
+    return { loaded, code };
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  #stop(): void {
+    this.#process?.stop();
+    this.#process = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop();
+  }
+}
+
+/** What comes next from a process: a reply, or nothing any more. */
+type Next =
+  | Reply
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'ended'; readonly message: string };
+
+/** A process and its replies. */
+class RunningCode {
+  loaded: LoadedCode | undefined;
+  isAlive = true;
+  readonly #child: ChildProcess;
+  readonly #clock: Clock;
+  readonly #received: Next[] = [];
+  #wake: () => void = () => undefined;
+  #output = '';
+
+  constructor(clock: Clock, environment: NodeJS.ProcessEnv) {
+    this.#clock = clock;
+    const flags = [`--max-old-space-size=${MAX_HEAP_MB}`, '--disable-warning=ExperimentalWarning'];
+    this.#child = spawn(process.execPath, [...flags, CHILD], {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: Object.fromEntries(ENVIRONMENT.map((name) => [name, environment[name]])),
+    });
+    // A call in flight keeps this process alive by its time limit; an idle process must not.
+    this.#child.unref();
+    this.#child.channel?.unref();
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream instanceof Socket) stream.unref();
+      stream?.on('data', (chunk: Buffer) => {
+        this.#output = (this.#output + chunk.toString()).slice(-KEPT_OUTPUT);
+      });
+    }
+    this.#child.on('message', (message) => this.#receive(toReply(message)));
+    this.#child.on('error', (error) => this.#end(String(error)));
+    // After the output, which says why.
+    this.#child.on('close', (code, signal) =>
+      this.#end(`its process ended with ${signal ?? `exit code ${code}`}`),
+    );
+  }
+
+  send(request: Request): void {
+    // A process that is gone says so by its end.
+    if (this.#child.connected) this.#child.send(request, () => undefined);
+  }
+
+  /** @param limitMs - How long to wait for it. */
+  async nextReply(limitMs: number): Promise<Next> {
+    const ended = new AbortController();
+    const arrival = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    if (this.#received.length === 0) {
+      await Promise.race([arrival, this.#clock.sleep(limitMs, ended.signal)]);
+      ended.abort();
+    }
+    return this.#received.shift() ?? { kind: 'timeout' };
+  }
+
+  stop(): void {
+    this.isAlive = false;
+    this.#child.kill('SIGKILL');
+  }
+
+  #end(how: string): void {
+    this.isAlive = false;
+    this.#receive({
+      kind: 'ended',
+      message: this.#output === '' ? how : `${how}: ${this.#output.trim()}`,
+    });
+  }
+
+  #receive(next: Next): void {
+    this.#received.push(next);
+    this.#wake();
+  }
+}
+
+function toReply(message: unknown): Next {
+  const { data } = replySchema.safeParse(message);
+  return data ?? { kind: 'ended', message: 'its process sent what is no reply' };
+}
+
+function toFailure(reply: Exclude<Next, { readonly kind: 'results' }>): UserCall {
+  if (reply.kind === 'timeout') return reply;
+  const message = reply.kind === 'ended' ? reply.message : `its process sent "${reply.kind}"`;
+  return { kind: 'crashed', message };
+}
+
+function toLoaded(reply: Next): LoadedCode {
+  switch (reply.kind) {
+    case 'loaded': {
+      const { json, methods, files } = reply;
+      return { kind: 'loaded', exported: JSON.parse(json), methods, files };
+    }
+    case 'unloadable':
+      return reply;
+    case 'ended':
+      return { kind: 'unloadable', message: reply.message };
+    default:
+      return {
+        kind: 'unloadable',
+        message: `it took longer than ${LOAD_LIMIT_MS / 1_000} s to load`,
+      };
+  }
+}
+
+function toOutcome(returned: Returned): UserCall {
+  return returned.kind === 'returned'
+    ? { kind: 'returned', value: JSON.parse(returned.json) }
+    : returned;
+}

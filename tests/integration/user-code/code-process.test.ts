@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { systemClock } from '@thrice/local';
+import { CodeProcess } from '@thrice/user-code';
+import { afterAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const folder = resolve(import.meta.dirname, '../../fixtures/user-code');
+const hostile = join(folder, 'hostile.ts');
+const LIMIT_MS = 1_500;
+
+// Vitest's own are of type any.
+const containing = (text: string): unknown => expect.stringContaining(text);
+const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+
+describe('a file of a user', () => {
+  const code = new CodeProcess(hostile, systemClock, {
+    PATH: process.env['PATH'],
+    OPENAI_API_KEY: 'secret',
+  });
+  afterAll(() => code[Symbol.dispose]());
+  const call = async (...does: readonly string[]) =>
+    await code.call(
+      'score',
+      does.map((each) => ({ does: each })),
+      LIMIT_MS,
+    );
+
+  it('is loaded with the files that it imports, and says what it exports', async () => {
+    expect(await code.load()).toEqual({
+      kind: 'loaded',
+      exported: { version: 3, metrics: { length: { unit: 'characters', better: 'none' } } },
+      methods: ['score'],
+      files: [hostile, join(folder, 'half.ts')],
+    });
+  });
+
+  it('returns a result for each input, in their order', async () => {
+    const outcomes = await call('fine', 'b', 'fine', 'c');
+
+    expect(outcomes).toEqual(
+      [{ score: 0.5 }, { does: 'b' }, { score: 0.5 }, { does: 'c' }].map((value) => ({
+        kind: 'returned',
+        value,
+      })),
+    );
+  });
+
+  it('sees no variable of the environment but a few', async () => {
+    const [outcome] = await call('environment');
+
+    expect(outcome).toMatchObject({ kind: 'returned', value: ['PATH'] });
+  });
+
+  it.each<[does: string, failure: unknown]>([
+    ['loop', { kind: 'timeout' }],
+    ['never', { kind: 'timeout' }],
+    ['throw', { kind: 'threw', message: matching(/no such unit.*hostile\.ts:\d+/su) }],
+    ['throw text', { kind: 'threw', message: 'a text' }],
+    ['late throw', { kind: 'crashed', message: containing('too late') }],
+    ['exit', { kind: 'crashed', message: 'its process ended with exit code 0' }],
+    ['kill', { kind: 'crashed', message: 'its process ended with SIGKILL' }],
+    ['memory', { kind: 'crashed', message: matching(/SIGABRT|exit code|heap/) }],
+    [
+      'nan',
+      {
+        kind: 'unusable',
+        message: containing('finite number as "score", received NaN'),
+      },
+    ],
+    ['infinite', { kind: 'unusable', message: containing('as "length", received Infinity') }],
+    [
+      'nothing',
+      {
+        kind: 'unusable',
+        message: containing('expected an object, received undefined'),
+      },
+    ],
+    ['bigint', { kind: 'unusable', message: containing('BigInt') }],
+    ['circle', { kind: 'unusable', message: containing('circular') }],
+    ['long', { kind: 'unusable', message: containing('at most 1000000 characters of JSON') }],
+  ])(
+    'that fails (%s) fails its own call alone',
+    async (does, failure) => {
+      const outcomes = await call('fine', does, 'fine');
+
+      const fine = { kind: 'returned', value: { score: 0.5 } };
+      expect(outcomes).toEqual([fine, failure, fine]);
+    },
+    60_000,
+  );
+
+  it('changes no prototype by what it returns', async () => {
+    const [outcome] = await call('proto');
+
+    expect(outcome?.kind).toBe('returned');
+    expect(({} as { score?: number }).score).toBeUndefined();
+  });
+
+  it('has no channel to say something else by', async () => {
+    expect(await call('message')).toEqual([{ kind: 'returned', value: { score: 1 } }]);
+  });
+
+  it('may print', async () => {
+    expect(await call('prints')).toEqual([{ kind: 'returned', value: { score: 1 } }]);
+  });
+
+  it('is called again only for inputs whose results were lost', async () => {
+    await using temporary = await temporaryFolder({});
+    const log = join(temporary.path, 'log');
+    const inputs = ['fine', 'exit', 'fine'].map((does) => ({ does, log }));
+
+    await code.call('score', inputs, LIMIT_MS);
+
+    expect(readFileSync(log, 'utf8').trim().split(' ')).toEqual(
+      expect.arrayContaining(['fine', 'exit']),
+    );
+    expect(readFileSync(log, 'utf8').match(/exit/g)).toHaveLength(2);
+  });
+});
+
+describe('a file that cannot be loaded', () => {
+  it.each<[name: string, text: string | undefined, reason: string]>([
+    ['missing.ts', undefined, 'missing.ts'],
+    [
+      'no-export.ts',
+      'export const a = 1;',
+      'expected "export default { ... }", received undefined',
+    ],
+    ['throws.ts', "throw new Error('no table');", 'no table'],
+    // Node strips types; an enum is code.
+    [
+      'enum.ts',
+      'enum Grade {\n  right,\n}\nexport default {};',
+      'TypeScript enum is not supported',
+    ],
+  ])('is said to be so, with the reason: %s', async (name, text, reason) => {
+    await using folder = await temporaryFolder(text === undefined ? {} : { [name]: text });
+    using code = new CodeProcess(join(folder.path, name), systemClock, {});
+
+    const loaded = await code.load();
+
+    expect(loaded).toMatchObject({
+      kind: 'unloadable',
+      message: containing(reason),
+    });
+    const [outcome] = await code.call('score', [{}], LIMIT_MS);
+    expect(outcome?.kind).toBe('crashed');
+  });
+});
