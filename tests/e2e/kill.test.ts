@@ -64,8 +64,8 @@ describe('a run that is killed somewhere', () => {
         (JSON.parse(compared.stdout) as Comparison).pairs[0]?.all ?? {};
       const answered = Math.max(coverageA ?? 0, coverageB ?? 0) * (questions ?? 0);
       expect(answered).toBeGreaterThan(0.1 * QUESTION_COUNT);
-      // What was in flight may be of one config alone: it is 5 % of more questions.
-      expect(n).toBeGreaterThanOrEqual(answered - Math.max(PARALLEL, 0.05 * answered));
+      // What was in flight, or waited for its pattern to be matched, may be of one config alone: it is 5 % of more questions.
+      expect(n).toBeGreaterThanOrEqual(answered - Math.max(2 * PARALLEL, 0.05 * answered));
     },
   );
 });
