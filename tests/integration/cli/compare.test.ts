@@ -165,6 +165,8 @@ describe('thrice compare', () => {
       '--on: expected a figure that all of them have (score), received "elo"',
     ],
     [['GROUP', '--save', '../x'], 'Expected letters, digits, - and _, as in prompt-v2.'],
+    [['GROUP', '--aa', '--by', 'subtask'], 'expected --aa or --by, received both'],
+    [['GROUP', 'GROUP-r1'], 'without answers in common'],
     [['GROUP', '--margin', '-1'], 'Expected a number above 0, as in 0.02.'],
     [['nobody'], '"nobody": no group has this name, prefix or label'],
   ])('refuses %j', async (argv, message) => {

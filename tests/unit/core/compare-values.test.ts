@@ -27,7 +27,7 @@ function compareCounts(onlyFirst: number, onlySecond: number, both: number, neit
   ];
   const sideOf = (side: 0 | 1) =>
     valuesOf(Object.fromEntries(kinds.map((kind, index) => [`q${index}`, [kind[side]]])));
-  return compareValues(sideOf(0), sideOf(1), 1);
+  return compareValues(sideOf(0), sideOf(1), [0, 1]);
 }
 
 describe('the comparison of two configs', () => {
@@ -35,7 +35,7 @@ describe('the comparison of two configs', () => {
     const first = valuesOf({ q1: [1, 1], q2: [1, 0], q3: [0, 0], q4: [1, null] });
     const second = valuesOf({ q1: [0, 0], q2: [0, 1], q3: [0, 0], q4: [0, 1] });
 
-    const figures = compareValues(first, second, 1);
+    const figures = compareValues(first, second, [0, 1]);
 
     expect(figures).toMatchObject({ n: 4, questions: 4, a: 0.625, b: 0.25, difference: 0.375 });
     expect(figures).toMatchObject({ gained: 2, lost: 0, same: 2, exact: null });
@@ -48,7 +48,7 @@ describe('the comparison of two configs', () => {
     const first = valuesOf({ q1: [1], q2: [null], q3: [1], q4: [0] });
     const second = valuesOf({ q1: [1], q2: [1], q3: [0], q5: [1] });
 
-    const figures = compareValues(first, second, 1);
+    const figures = compareValues(first, second, [0, 1]);
 
     expect(figures).toMatchObject({ n: 2, questions: 3, onlyA: 1, onlyB: 1, a: 1, b: 0.5 });
     expect(figures).toMatchObject({ coverageA: 2 / 3, coverageB: 1 });
@@ -66,8 +66,14 @@ describe('the comparison of two configs', () => {
   it('tells what both sides would say of each other', () => {
     fc.assert(
       fc.property(twoConfigs, ({ first, second }) => {
-        const [own] = judgeFigures([compareValues(valuesOf(first), valuesOf(second), 1)], rule);
-        const [other] = judgeFigures([compareValues(valuesOf(second), valuesOf(first), 1)], rule);
+        const [own] = judgeFigures(
+          [compareValues(valuesOf(first), valuesOf(second), [0, 1])],
+          rule,
+        );
+        const [other] = judgeFigures(
+          [compareValues(valuesOf(second), valuesOf(first), [0, 1])],
+          rule,
+        );
 
         expect(other?.difference ?? 0).toBeCloseTo(-(own?.difference ?? 0), 12);
         expect(other?.pValue?.p ?? 0).toBeCloseTo(own?.pValue?.p ?? 0, 9);
@@ -83,13 +89,22 @@ describe('the comparison of two configs', () => {
       fc.property(twoConfigs, ({ first }) => {
         const values = valuesOf(first);
 
-        const [figures] = judgeFigures([compareValues(values, values, 1)], rule);
+        const [figures] = judgeFigures([compareValues(values, values, [0, 1])], rule);
 
         expect(figures?.difference ?? 0).toBe(0);
         expect(figures).toMatchObject({ gained: 0, lost: 0, verdict: 'not resolved' });
         expect(listChanged(values, values, 'higher')).toEqual([]);
       }),
     );
+  });
+
+  it('has bounds by the range of the figure, which may begin below 0', () => {
+    const first = valuesOf({ q1: [0.5], q2: [null] });
+    const second = valuesOf({ q1: [0.2], q2: [-1] });
+
+    const { bounds } = compareValues(first, second, [-1, 1]);
+
+    expect(bounds).toEqual([expect.closeTo(0.15, 12), expect.closeTo(1.15, 12)]);
   });
 
   it('has bounds that hold, whatever the missing cells would have been', () => {
@@ -104,8 +119,8 @@ describe('the comparison of two configs', () => {
             ]),
           );
 
-        const { bounds } = compareValues(valuesOf(first), valuesOf(second), 1);
-        const whole = compareValues(valuesOf(filled(first)), valuesOf(filled(second)), 1);
+        const { bounds } = compareValues(valuesOf(first), valuesOf(second), [0, 1]);
+        const whole = compareValues(valuesOf(filled(first)), valuesOf(filled(second)), [0, 1]);
 
         expect(bounds?.[0]).toBeLessThanOrEqual((whole.difference ?? 0) + 1e-9);
         expect(bounds?.[1]).toBeGreaterThanOrEqual((whole.difference ?? 0) - 1e-9);
@@ -126,8 +141,8 @@ describe('the comparison of two configs', () => {
           [id]: (first[id] ?? []).map((cell, at) => (at === index ? null : cell)),
         };
 
-        const before = compareValues(valuesOf(first), valuesOf(second), 1);
-        const after = compareValues(valuesOf(failed), valuesOf(second), 1);
+        const before = compareValues(valuesOf(first), valuesOf(second), [0, 1]);
+        const after = compareValues(valuesOf(failed), valuesOf(second), [0, 1]);
 
         expect(after.coverageA).toBeLessThan(before.coverageA ?? 0);
         expect(after.bounds?.[0]).toBeLessThanOrEqual((before.bounds?.[0] ?? 0) + 1e-12);
@@ -140,12 +155,12 @@ describe('the comparison of two configs', () => {
   it('has no bounds for a figure that has none', () => {
     const values = valuesOf({ q1: [7], q2: [null] });
 
-    expect(compareValues(values, values, Number.POSITIVE_INFINITY).bounds).toBeNull();
+    expect(compareValues(values, values, [0, Number.POSITIVE_INFINITY]).bounds).toBeNull();
   });
 
   it('knows nothing of configs without a question in common', () => {
     const [figures] = judgeFigures(
-      [compareValues(valuesOf({ q1: [1] }), valuesOf({ q2: [1] }), 1)],
+      [compareValues(valuesOf({ q1: [1] }), valuesOf({ q2: [1] }), [0, 1])],
       rule,
     );
 
@@ -228,14 +243,14 @@ describe('the verdict of a comparison', () => {
       Array.from({ length: 100 }, (_, index) => [`q${index}`, [index < 40 ? null : 0]]),
     );
 
-    const figures = verdictOf(compareValues(valuesOf(first), valuesOf(second), 1));
+    const figures = verdictOf(compareValues(valuesOf(first), valuesOf(second), [0, 1]));
 
     expect(figures).toMatchObject({ n: 60, verdict: 'not resolved', why: 'coverage' });
     expect(figures).toMatchObject({ coverageA: 1, coverageB: 0.6, bounds: [0.6, 1] });
     const refusing = Object.fromEntries(
       Object.keys(first).map((id, index) => [id, [index < 40 ? null : 1]]),
     );
-    expect(verdictOf(compareValues(valuesOf(first), valuesOf(refusing), 1))).toMatchObject({
+    expect(verdictOf(compareValues(valuesOf(first), valuesOf(refusing), [0, 1]))).toMatchObject({
       ...{ difference: 0, gained: 0, lost: 0, coverageB: 0.6, bounds: [0, 0.4] },
       ...{ verdict: 'not resolved', why: 'coverage' },
     });
@@ -269,7 +284,7 @@ describe('the verdict of a comparison', () => {
               ]),
             ),
           );
-        const [figures] = judgeFigures([compareValues(side(), side(), 1)], rule);
+        const [figures] = judgeFigures([compareValues(side(), side(), [0, 1])], rule);
         if (figures?.verdict !== 'not resolved') found += 1;
       }
       return found / count;

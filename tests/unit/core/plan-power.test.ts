@@ -77,6 +77,34 @@ describe('the power of a plan', () => {
     expect(adviceOf(spreadOf(0.5, 0.1))).toBe('more questions');
   });
 
+  it('of configs that never differ is not without spread, and says nothing about replicates', () => {
+    const { first } = draw(seededRandom('alike'), { questions: 1, replicates: 2, difference: 0 });
+    const [value] = [...first.values()];
+    const right = {
+      ...(value as NonNullable<typeof value>),
+      sum: 2,
+      squares: 2,
+      count: 2,
+      cells: 2,
+    };
+    const alike = new Map(Array.from({ length: 40 }, (_, index) => [`q${index}`, right] as const));
+    const spread = measureSpread(alike, alike) ?? ASSUMED_SPREAD;
+
+    const [power] = planPower([{ ...pair, questions: 40, spread }], 2);
+
+    expect(power?.rows[0]?.resolves).toBeGreaterThan(1 / 40);
+    expect(power?.advice).toBeNull();
+  });
+
+  it('resolves nothing where not even the largest difference is seen', () => {
+    const [power] = planPower([{ ...pair, questions: 2, spread: ASSUMED_SPREAD }], 1);
+
+    expect(power?.rows.map(({ kind, resolves }) => [kind, resolves === null])).toContainEqual([
+      'plan',
+      true,
+    ]);
+  });
+
   it.each([
     [1, 30, 0.05],
     [1, 150, 0.02],
@@ -95,7 +123,7 @@ describe('the power of a plan', () => {
       let told = 0;
       for (let trial = 0; trial < count; trial += 1) {
         const { first, second } = draw(random, { questions, replicates, difference });
-        const [figures] = judgeFigures([compareValues(first, second, 1)], rule);
+        const [figures] = judgeFigures([compareValues(first, second, [0, 1])], rule);
         if (figures?.verdict === 'worse') told += 1;
       }
 

@@ -32,6 +32,14 @@ describe('the spread of replicates', () => {
     expect(figures).toMatchObject({ replicates: 2, passAtK: { value: 1, count: 1 }, flipRate: 0 });
   });
 
+  it('counts what a ruling counts as wrong', () => {
+    const spread = new ReplicateSpread('a');
+    spread.add({ id: 'q1', score: 1 });
+    spread.add({ id: 'q1', score: null, ruling: { class: 'content-filtered', as: 'wrong' } });
+
+    expect(spread.summarize()).toMatchObject({ passHatK: { value: 0, count: 1 }, flipRate: 1 });
+  });
+
   it('takes a fraction for no pass', () => {
     expect(spreadOf({ q1: [0.5, 1] })).toMatchObject({ passHatK: { value: 0 }, flipRate: 1 });
   });

@@ -151,7 +151,7 @@ describe('a comparison under rulings', () => {
   it('takes a cell that counts as wrong for a score of 0, and leaves an excluded one to the other side', () => {
     const under = (as: RuledAs) => {
       const rulings = [{ name: 'content-filtered', as }];
-      return compareValues(valuesOf(rows, rulings), valuesOf(other, rulings), 1);
+      return compareValues(valuesOf(rows, rulings), valuesOf(other, rulings), [0, 1]);
     };
 
     expect([under('missing'), under('wrong'), under('excluded')]).toMatchObject([
@@ -226,8 +226,8 @@ describe('failing never helps', () => {
           const { before, after, ruling } = runsOf(failure);
           const against = valuesOf(other.map(rowOf), failure.rulings);
 
-          const was = compareValues(valuesOf(before, failure.rulings), against, 1);
-          const is = compareValues(valuesOf(after, failure.rulings), against, 1);
+          const was = compareValues(valuesOf(before, failure.rulings), against, [0, 1]);
+          const is = compareValues(valuesOf(after, failure.rulings), against, [0, 1]);
 
           if (ruling === undefined) {
             expect(is.ruledA).toBe(was.ruledA);

@@ -24,6 +24,17 @@ describe('a table as text', () => {
     expect(renderTable(header, rows.slice(1), 'text', 22)).toContain('\n\nconfig  correct\n');
   });
 
+  it('repeats up to three of them', () => {
+    const rows = [
+      ['a', 'b', 'sums', '0.50', '2'],
+      ['a', 'b', 'words', '0.25', '1'],
+    ];
+
+    const table = renderTable(['A', 'B', 'topic', 'score', 'correct'], rows, 'text', 22);
+
+    expect(table).toContain('A  B  topic  correct\na  b  sums         2\n');
+  });
+
   it('sets columns of numbers flush right and all others flush left', () => {
     const rows = [
       ['small', '7.5', '–'],

@@ -1,4 +1,10 @@
-import { compareConfigs, type FalseAlarms, measureFalseAlarms, type TableForm } from '@thrice/core';
+import {
+  compareConfigs,
+  type FalseAlarms,
+  measureFalseAlarms,
+  type TableForm,
+  ThriceError,
+} from '@thrice/core';
 import { createNodeDigest } from '@thrice/local';
 import type { EngineOptions } from '../engine/engine.ts';
 import { findCompared, findConfigs } from '../engine/find-compared.ts';
@@ -56,6 +62,7 @@ async function compareWithItself(
   configs: readonly string[],
   options: CompareOptions,
 ): Promise<ExitCode> {
+  refuseWithItself(options);
   using found = await findConfigs(name, configs, options, terminal);
   const alarms: FalseAlarms[] = [];
   for (const config of found.configs) alarms.push(await measureFalseAlarms(config, options.on));
@@ -65,6 +72,17 @@ async function compareWithItself(
     terminal.print(plainText(text.trimEnd()));
   }
   return exitCodes.complete;
+}
+
+/** @throws {ThriceError} `invalid-argument` for an option that says how two configs are compared. */
+function refuseWithItself({ by, margin, allow, save }: CompareOptions): void {
+  const [given] =
+    Object.entries({ by, margin, allow, save }).find(([, each]) => each !== undefined) ?? [];
+  if (given === undefined) return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `compare: expected --aa or --${given}, received both; leave one of them out`,
+  });
 }
 
 function formOf({ csv, md }: CompareOptions): TableForm {

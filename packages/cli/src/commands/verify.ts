@@ -93,7 +93,9 @@ async function verify(
 /** Lists the files below a folder of the store, by key. */
 function fileLister(root: string): (folder: string) => Promise<readonly string[]> {
   return async (folder) => {
-    const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+    const options = { recursive: true, withFileTypes: true } as const;
+    // Without the folder each of its files is missing, which is said of each.
+    const entries = await readdir(join(root, folder), options).catch(() => []);
     return entries
       .filter((entry) => !entry.isDirectory())
       .map(({ parentPath, name }) => relative(root, join(parentPath, name)).split(sep).join('/'))

@@ -59,6 +59,7 @@ export async function findCompared(
     const pairs = isGroup
       ? pairGroups([first, second, ...more], side, await findOther(second, first, side, find))
       : pairConfigs(first, side, names.slice(1));
+    if (isGroup) refuseSharedRuns(first, second, pairs);
     const save = async (saved: string, comparison: Comparison) => {
       if (engines.some(({ place }) => place !== engine.place)) throw inTwoPlaces();
       await saveComparison(saved, comparison, engine.blobs);
@@ -150,7 +151,8 @@ function pairConfigs(
   chosen: readonly string[],
 ): readonly ConfigPair[] {
   const known = configs.map(({ config }) => config.name);
-  const [first, ...others] = chosen.map((each) => findConfig(each, name, configs));
+  const [first, ...more] = chosen.map((each) => findConfig(each, name, configs));
+  const others = [...new Set(more)];
   const a = first ?? configs[0];
   const against = others.length > 0 ? others : configs.filter((each) => each !== a);
   if (a !== undefined && against.length > 0 && !against.includes(a))
@@ -172,6 +174,20 @@ function findConfig(
   throw new ThriceError({
     code: 'invalid-argument',
     message: `compare: expected a config of ${group} (${known.join(', ')}), received "${wanted}"${suggestName(wanted, known)}`,
+  });
+}
+
+/** @throws {ThriceError} `invalid-argument` for runs that stand on both sides: they do not differ from themselves. */
+function refuseSharedRuns(first: string, second: string, pairs: readonly ConfigPair[]): void {
+  const shared = pairs.flatMap(([a, b]) =>
+    a.group.header.group === b.group.header.group && a.config.name === b.config.name
+      ? a.runs.filter((run) => b.runs.includes(run))
+      : [],
+  );
+  if (shared[0] === undefined) return;
+  throw new ThriceError({
+    code: 'invalid-argument',
+    message: `compare: expected two groups or runs without answers in common, received ${first} and ${second}, which both have ${shared[0]}`,
   });
 }
 

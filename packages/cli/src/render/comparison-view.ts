@@ -35,7 +35,7 @@ export interface ComparisonForm {
 export function renderComparison(comparison: Comparison, view: ComparisonForm): string {
   const { form, width } = view;
   const rows = comparison.pairs.flatMap((pair) => [
-    { pair, value: '', figures: pair.all },
+    { pair, value: undefined, figures: pair.all },
     ...Object.entries(pair.byTag).map(([value, figures]) => ({ pair, value, figures })),
   ]);
   if (form === 'csv') return renderData(comparison, rows);
@@ -51,10 +51,9 @@ export function renderComparison(comparison: Comparison, view: ComparisonForm): 
     width,
   );
   const notes = comparison.pairs.flatMap((pair) => describePair(pair, comparison, view));
+  const wrap = (line: string) => (form === 'text' ? wrapLine(line, width) : line);
   const lines = [...legendOf(shown), ...notes];
-  return [describeWhat(comparison), table, ...lines]
-    .map((line) => (form === 'text' ? wrapLine(line, width) : line))
-    .join('\n');
+  return [wrap(describeWhat(comparison)), table, ...lines.map(wrap)].join('\n');
 }
 
 /** Renders how often comparisons of configs with themselves tell a difference. */
@@ -89,8 +88,8 @@ export function renderFalseAlarms(
 /** A row of the table: a pair, or one value of the tag. */
 interface Row {
   readonly pair: ComparedPair;
-  /** Of the tag; empty for all questions. */
-  readonly value: string;
+  /** Of the tag; undefined for all questions. */
+  readonly value: string | undefined;
   readonly figures: PairedFigures;
 }
 
@@ -126,7 +125,7 @@ function cellsOf(
   return [
     nameOf(pair.a, pair.b),
     nameOf(pair.b, pair.a),
-    ...(comparison.tag === null ? [] : [value === '' ? 'all' : value]),
+    ...(comparison.tag === null ? [] : [value === undefined ? 'all' : showValue(value)]),
     String(n),
     show(a),
     show(b),
@@ -177,7 +176,13 @@ function showP(value: P): string {
   if (value === null) return NO_FIGURE;
   if (value.p >= 0.001) return value.p.toFixed(3);
   const exponent = Math.floor(value.log10P);
-  return `${(10 ** (value.log10P - exponent)).toFixed(1)}e${exponent}`;
+  const digits = (10 ** (value.log10P - exponent)).toFixed(1);
+  return digits === '10.0' ? `1.0e${exponent + 1}` : `${digits}e${exponent}`;
+}
+
+/** A value of a tag; quoted where it would be taken for the row of all questions, or for none. */
+function showValue(value: string): string {
+  return value === '' || value === 'all' ? JSON.stringify(value) : value;
 }
 
 function legendOf({ comparison, isExact, isCorrected }: Shown): readonly string[] {

@@ -57,7 +57,7 @@ function describeSource(
   const assumed =
     pilot === null
       ? `no group of ${benchmark} has answers`
-      : `${pilot} has no answers of both configs of the other pairs`;
+      : `${pilot} has no answers of both configs of ${measured.length === 0 ? 'any pair' : 'the other pairs'}`;
   return [
     ...found,
     `${assumed}: assumed are scores that are right on half of the questions, each on its own; a pilot says more: thrice run SPEC --limit 50`,

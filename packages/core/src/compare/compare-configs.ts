@@ -72,14 +72,13 @@ export async function compareConfigs(
   if (tag !== null) checkTag(tag, [...values.values()]);
   const coverageFloor = Math.max(...configs.map(({ group }) => group.benchmark.coverageFloor));
   const rule = { better, margin, coverageFloor };
-  const width = range[1] - range[0];
-  const figures = read.map(({ first, second }) => compareValues(first, second, width));
+  const figures = read.map(({ first, second }) => compareValues(first, second, range));
   const judged = judgeFigures(figures, rule);
   const compared = read.flatMap((pair, index): ComparedPair[] => {
     const all = judged[index];
     if (all === undefined) return [];
     const { a, b, first, second, otherTexts } = pair;
-    const byTag = tag === null ? {} : compareByTag(tag, pair, { width, rule });
+    const byTag = tag === null ? {} : compareByTag(tag, pair, { range, rule });
     const changed = [...listChanged(first, second, better)];
     const differs = describeDifferences(a, b);
     return [{ a: sideOf(a), b: sideOf(b), differs, otherTexts, all, byTag, changed }];
@@ -175,7 +174,7 @@ function checkTag(tag: string, read: readonly ValuesById[]): void {
 function compareByTag(
   tag: string,
   pair: ReadPair,
-  { width, rule }: { readonly width: number; readonly rule: VerdictRule },
+  { range, rule }: { readonly range: Figure['range']; readonly rule: VerdictRule },
 ): Readonly<Record<string, PairedFigures>> {
   const [first, second] = [pair.first, pair.second].map((values) =>
     Map.groupBy(values, ([, { tags }]) => ownValue(tags, tag)),
@@ -184,7 +183,7 @@ function compareByTag(
     (name) => name !== undefined,
   );
   const figures = names.map((name) =>
-    compareValues(new Map(first?.get(name)), new Map(second?.get(name)), width),
+    compareValues(new Map(first?.get(name)), new Map(second?.get(name)), range),
   );
   const judged = judgeFigures(figures, rule);
   return Object.fromEntries(

@@ -15,6 +15,8 @@ export interface UnjudgedFigures
   readonly deviation: number | undefined;
 }
 
+type Range = readonly [least: number, most: number];
+
 /** A question for which both have the figure. */
 interface Pair extends ChangedQuestion {
   readonly first: QuestionValue;
@@ -25,15 +27,16 @@ interface Pair extends ChangedQuestion {
  * Compares a figure of two configs, question by question. Only questions for which both have it count, each as much as
  * another, by its mean over replicates.
  *
- * @param range - Between the least and the most that the figure can be; infinite for one without bounds.
+ * @param range - The least and the most that the figure can be; infinite where it has no bound.
  */
 export function compareValues(
   first: ValuesById,
   second: ValuesById,
-  range: number,
+  range: Range,
 ): UnjudgedFigures {
   const pairs = pairsOf(first, second);
-  const found = pairedDifference(pairs, Number.isFinite(range) ? range : undefined);
+  const width = range[1] - range[0];
+  const found = pairedDifference(pairs, Number.isFinite(width) ? width : undefined);
   const [own, other] = [plannedIn(first, second), plannedIn(second, first)];
   return {
     n: pairs.length,
@@ -113,15 +116,15 @@ function coverageOf(values: readonly QuestionValue[]): number | null {
 function boundsOf(
   own: readonly QuestionValue[],
   other: readonly QuestionValue[],
-  range: number,
+  [least, most]: Range,
 ): [number, number] | null {
-  if (!Number.isFinite(range) || own.length === 0) return null;
-  const [first, second] = [own, other].map((values) => ({
-    lower: mean(values.map(({ sum, cells }) => sum / cells)) ?? 0,
-    missing: mean(values.map(({ count, cells }) => ((cells - count) * range) / cells)) ?? 0,
-  }));
-  const lower = (first?.lower ?? 0) - (second?.lower ?? 0);
-  return [lower - (second?.missing ?? 0), lower + (first?.missing ?? 0)];
+  if (!Number.isFinite(most - least) || own.length === 0) return null;
+  const meanWith = (values: readonly QuestionValue[], missing: number) =>
+    mean(values.map(({ sum, count, cells }) => (sum + (cells - count) * missing) / cells)) ?? 0;
+  return [
+    meanWith(own, least) - meanWith(other, most),
+    meanWith(own, most) - meanWith(other, least),
+  ];
 }
 
 /** McNemar's test, where each question is one cell of each, right or wrong. */

@@ -38,8 +38,11 @@ export function measureSpread(first: ValuesById, second: ValuesById): Difference
     const other = second.get(id);
     return own.count > 0 && other !== undefined && other.count > 0 ? [[own, other] as const] : [];
   });
-  const total = sampleVariance(pairs.map(([own, other]) => meanOf(own) - meanOf(other)));
-  if (total === undefined) return undefined;
+  const differences = pairs.map(([own, other]) => meanOf(own) - meanOf(other));
+  const known = sampleVariance(differences);
+  if (known === undefined) return undefined;
+  // Without any spread, that of a comparison: two more questions, which `pairedDifference` explains.
+  const total = known > ROUNDING ? known : (sampleVariance([...differences, 1, -1]) ?? known);
   const repeated = pairs.filter(([own, other]) => own.count > 1 && other.count > 1);
   const counts = pairs.flatMap(([own, other]) => [own.count, other.count]);
   return {
@@ -60,6 +63,9 @@ export function deviationAt(
   const question = Math.max(0, total - replicate / replicates);
   return Math.sqrt(question + replicate / wanted);
 }
+
+/** More than rounding leaves of a variance of 0. */
+const ROUNDING = 1e-12;
 
 function meanOf({ sum, count }: QuestionValue): number {
   return sum / count;

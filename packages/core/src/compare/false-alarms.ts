@@ -54,7 +54,7 @@ export async function measureFalseAlarms(
   let alarms = 0;
   for (let split = 0; split < SPLITS; split += 1) {
     const [first, second] = splitAtRandom(replicates, random);
-    const [figures] = judgeFigures([compareValues(first, second, range[1] - range[0])], rule);
+    const [figures] = judgeFigures([compareValues(first, second, range)], rule);
     if (figures?.verdict !== 'not resolved') alarms += 1;
   }
   return {

@@ -18,7 +18,10 @@ export interface PowerRow {
   readonly kind: 'plan' | 'questions' | 'replicates' | 'dollars';
   readonly questions: number;
   readonly replicates: number;
-  /** The smallest difference that a comparison sees in 80 of 100 cases; null for fewer than two questions. */
+  /**
+   * The smallest difference of scores that a comparison sees in 80 of 100 cases, 0..1; null for fewer than two questions, and
+   * where it sees not even the largest.
+   */
   readonly resolves: number | null;
   /** Of both configs. */
   readonly cells: number;
@@ -65,9 +68,14 @@ export function planPower(pairs: readonly PowerPair[], replicates: number): read
  *
  * @see Edwards (1948), Note on the Correction for Continuity, doi:10.1007/BF02289261
  */
-function resolvedBy(spread: DifferenceSpread, questions: number, replicates: number): number {
+function resolvedBy(
+  spread: DifferenceSpread,
+  questions: number,
+  replicates: number,
+): number | null {
   const byT = minimumDetectableEffect(deviationAt(spread, replicates), questions);
-  return spread.isBinary && replicates === 1 ? byT + 1 / questions : byT;
+  const resolved = spread.isBinary && replicates === 1 ? byT + 1 / questions : byT;
+  return resolved > 1 ? null : resolved;
 }
 
 function adviceOf(
@@ -75,7 +83,9 @@ function adviceOf(
   doubled: PowerRow,
   repeated: PowerRow,
 ): PairPower['advice'] {
-  if (replicate === null || doubled.resolves === null || repeated.resolves === null) return null;
+  // Replicates that never differed say nothing about how much more of them would help.
+  if (replicate === null || replicate === 0) return null;
+  if (doubled.resolves === null || repeated.resolves === null) return null;
   // Twice the questions always resolve more, but new ones have to be found: replicates that do nearly as much are worth more.
   return repeated.resolves <= doubled.resolves * NEARLY ? 'more replicates' : 'more questions';
 }

@@ -1,4 +1,5 @@
 import type { CellRow } from '../domain/cell.ts';
+import { countedScoreOf } from '../domain/ruling.ts';
 import { flipRate } from '../statistics/flip-rate.ts';
 import { passAtK } from '../statistics/pass-at-k.ts';
 import { type OverQuestions, passHatK } from '../statistics/pass-hat-k.ts';
@@ -35,7 +36,9 @@ export class ReplicateSpread {
     this.#config = config;
   }
 
-  add({ id, score }: Pick<CellRow, 'id' | 'score'>): void {
+  add(row: Pick<CellRow, 'id' | 'score' | 'ruling'>): void {
+    const { id } = row;
+    const score = countedScoreOf(row);
     if (score === null) return;
     const question = this.#byId.get(id) ?? { moments: noMoments(), passes: 0 };
     this.#byId.set(id, question);

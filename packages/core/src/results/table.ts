@@ -51,11 +51,16 @@ function foldColumns(
   return folded;
 }
 
-/** The first column, or the first two where it takes both to tell the rows apart. */
+/** The most columns that are repeated to tell rows apart. */
+const MAX_KEYS = 3;
+
+/** The first column, or as many of the first ones as it takes to tell the rows apart, if these few do. */
 function keyColumns(rows: readonly (readonly string[])[]): readonly number[] {
-  const count = (columns: number) =>
-    new Set(rows.map((row) => JSON.stringify(row.slice(0, columns)))).size;
-  return count(1) < rows.length && count(2) === rows.length ? [0, 1] : [0];
+  for (let columns = 1; columns <= MAX_KEYS; columns += 1) {
+    const keys = new Set(rows.map((row) => JSON.stringify(row.slice(0, columns))));
+    if (keys.size === rows.length) return Array.from({ length: columns }, (_, column) => column);
+  }
+  return [0];
 }
 
 /** Between two columns of the text form. */
