@@ -183,6 +183,24 @@ export function specifyBadJudges(place: JudgingPlace, count: number): void {
     expect(Math.round(billedUsd(judge) / USD_PER_CALL)).toBe(count + (2 * count) / 3);
   });
 
+  it('are published by the judge before, who is not asked again, once the command ends', async () => {
+    await using model = await startBillingVendor(says42);
+    await using judge = await startBillingVendor(judges);
+    const { lanes } = place;
+    await using folder = await temporaryFolder(judgedFiles({ model, judge }, { count, lanes }));
+    const group = groupOf(await place.thrice(folder, 'run', 'judged.toml'));
+    await place.thrice(folder, 'judge', group, '--replicates', '2');
+    const bought = billedUsd(judge);
+
+    const back = await place.thrice(folder, 'judge', group, '--scorer', 'quality');
+
+    const verified = await place.thrice(folder, 'verify', group);
+    expect([back.exitCode, verified.exitCode]).toEqual([0, 0]);
+    const [row] = await place.rows(folder, group);
+    expect(row?.grading.number).toBe(3);
+    expect(billedUsd(judge)).toBe(bought);
+  });
+
   it('are asked again by an earlier grading, which takes what the later one has bought', async () => {
     await using model = await startBillingVendor(says42);
     await using judge = await startBillingVendor(() => 'I like it.');

@@ -31,7 +31,7 @@ const WORKING_COMMANDS = [
   'import',
   'export',
 ];
-// These read as many cells and keep a figure of each: with room for more garbage in a tenth less time.
+// These read as many cells and keep little of each: a larger young generation saves them a tenth of the time.
 const READING_FLAGS = ['--max-semi-space-size=16'];
 const READING_COMMANDS = ['summarize', 'compare', 'power'];
 

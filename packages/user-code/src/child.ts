@@ -83,7 +83,7 @@ async function call(method: string, input: unknown): Promise<Returned> {
   }
 }
 
-/** JSON without what JSON would change in silence: a number that is none becomes null there, and nothing is left out. */
+/** JSON, but for numbers that it would turn into null in silence. */
 function toJson(value: unknown): string {
   const json = JSON.stringify(value, (name, each: unknown) => {
     if (typeof each !== 'number' || Number.isFinite(each)) return each;
@@ -106,11 +106,10 @@ async function send(reply: Reply): Promise<void> {
   });
 }
 
-/** A loop without end does not hear that the parent is gone; a thread beside it does. */
+/** A loop without end does not hear that the parent is gone, which names itself in an argument; a thread beside it does. */
 function endWithParent(): void {
   const watch = `
-    const parent = process.ppid;
-    setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL'); }, 1000);
+    setInterval(() => { if (process.ppid !== ${Number(process.argv[2])}) process.kill(process.pid, 'SIGKILL'); }, 1000);
   `;
   new Worker(watch, { eval: true, execArgv: [] }).unref();
 }

@@ -172,7 +172,7 @@ class RunningCode {
   constructor(clock: Clock, environment: NodeJS.ProcessEnv) {
     this.#clock = clock;
     const flags = [`--max-old-space-size=${MAX_HEAP_MB}`, '--disable-warning=ExperimentalWarning'];
-    this.#child = spawn(process.execPath, [...flags, CHILD], {
+    this.#child = spawn(process.execPath, [...flags, CHILD, String(process.pid)], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: Object.fromEntries(ENVIRONMENT.map((name) => [name, environment[name]])),
     });

@@ -17,7 +17,7 @@ export const returnedSchema = z.discriminatedUnion('kind', [
 /** How one call ended, as the process of the file says. */
 export type Returned = z.infer<typeof returnedSchema>;
 
-/** What the process of a file says. The file itself may send anything. */
+/** What the process of a file says. */
 export const replySchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('loaded'),

@@ -130,6 +130,23 @@ describe('thrice compare', () => {
     expect(found).toEqual(Array.from({ length: 8 }, () => true));
   });
 
+  it('is not verified from files that say they are those of another group', async () => {
+    const { folder, groups } = await openFolder({ [first]: aSweep() });
+    await using _ = folder;
+    const [group = ''] = groups;
+    const path = folder.resolve(`.thrice/runs/${group}/group.json`);
+    const text = await readFile(path, 'utf8');
+    await writeFile(path, text.replace(`"group": "${group}"`, `"group": "${group}0"`));
+
+    const { exitCode, stdout, stderr } = await callThrice(['verify', '--files', '.thrice'], {
+      cwd: folder.path,
+    });
+
+    expect(text).toContain(`"group": "${group}"`);
+    expect([exitCode, stderr]).toEqual([2, '']);
+    expect(stdout).toContain(`runs/${group}0/`);
+  });
+
   it('is verified without the other group only as long as that is there', async () => {
     const { folder, groups } = await openFolder({
       [first]: aSweep(),

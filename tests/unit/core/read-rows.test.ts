@@ -1,4 +1,4 @@
-import { limits, readRows } from '@thrice/core';
+import { limits, readRows, readRowsTogether } from '@thrice/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Call } from '../../../packages/core/src/domain/call.ts';
@@ -34,6 +34,33 @@ describe('the published rows', () => {
         );
       }),
     );
+  });
+
+  it('are the same where those of several configs and runs are read together, page by page', async () => {
+    const questionCount = limits.pageSize + 3;
+    const select = { start: 0, limit: limits.pageSize + 1 };
+    const configs = [aConfig(), aConfig({ name: 'few', select })];
+    const engine = new FakeEngine({ benchmark: aBenchmark({ replicates: 2, configs }) });
+    const questions = Array.from({ length: questionCount }, (_, at) => aQuestion({ id: `q${at}` }));
+    const header = await engine.plan(questions);
+    const cells = header.runs.flatMap((run) => configs.map((config) => ({ run, config })));
+    for (const { run, config } of cells) {
+      for (const at of [0, 7, limits.pageSize, questionCount - 1]) {
+        putDone(engine, { run, config: config.name, id: `q${at}` });
+      }
+    }
+
+    const together = await collect(readRowsTogether(header, cells, engine));
+
+    const rowsOf = (run: string, name: string) =>
+      together.flatMap(({ row }) => (row.run === run && row.config === name ? [row] : []));
+    expect(header.runs).toHaveLength(2);
+    for (const { run, config } of cells) {
+      expect(rowsOf(run, config.name)).toEqual(
+        await collect(readRows(header, run, config, engine)),
+      );
+    }
+    expect(rowsOf(header.runs[0] ?? '', 'few')).toHaveLength(limits.pageSize + 1);
   });
 
   it('show the result of a finished cell', async () => {

@@ -29,6 +29,12 @@ describe('the steps of a config', () => {
     });
   });
 
+  it('share a cell once that two calls of a step answer, as those of a judge who was asked again', () => {
+    const tally = tallyOf(aCellRow({ calls: [cheap, cheap] }), aCellRow({ calls: [cheap] }));
+
+    expect(summarizeSteps([tally]).steps).toMatchObject([{ calls: 3, cells: 2, share: 1 }]);
+  });
+
   it('have an unknown cost where that of one call is unknown', () => {
     const tally = tallyOf(aCellRow({ calls: [cheap, { ...cheap, costUsd: null }] }));
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import {
@@ -93,9 +94,10 @@ async function verify(
 /** Lists the files below a folder of the store, by key. */
 function fileLister(root: string): (folder: string) => Promise<readonly string[]> {
   return async (folder) => {
-    const options = { recursive: true, withFileTypes: true } as const;
-    // Without the folder each of its files is missing, which is said of each.
-    const entries = await readdir(join(root, folder), options).catch(() => []);
+    const path = join(root, folder);
+    // Where files name a group of another name, there is no such folder: each of its files is said to be missing.
+    if (!existsSync(path)) return [];
+    const entries = await readdir(path, { recursive: true, withFileTypes: true });
     return entries
       .filter((entry) => !entry.isDirectory())
       .map(({ parentPath, name }) => relative(root, join(parentPath, name)).split(sep).join('/'))

@@ -1,5 +1,5 @@
 import { mean } from '../statistics/mean.ts';
-import { sampleVariance } from '../statistics/sample-variance.ts';
+import { pairedDifference } from '../statistics/paired-difference.ts';
 import type { ValuesById } from './compare-values.ts';
 import type { QuestionValue } from './question-values.ts';
 
@@ -16,6 +16,9 @@ export interface DifferenceSpread {
   /** Whether each score is right or wrong, so that single replicates are compared by the exact test. */
   readonly isBinary: boolean;
 }
+
+/** Between the least and the most that a score can be. */
+const WIDTH = 1;
 
 /** What is assumed of scores without an earlier group: two configs that are right on half of the questions, each on its own. */
 export const ASSUMED_SPREAD: DifferenceSpread = {
@@ -38,17 +41,16 @@ export function measureSpread(first: ValuesById, second: ValuesById): Difference
     const other = second.get(id);
     return own.count > 0 && other !== undefined && other.count > 0 ? [[own, other] as const] : [];
   });
-  const differences = pairs.map(([own, other]) => meanOf(own) - meanOf(other));
-  const known = sampleVariance(differences);
-  if (known === undefined) return undefined;
-  // Without any spread, that of a comparison: two more questions, which `pairedDifference` explains.
-  const total = known > ROUNDING ? known : (sampleVariance([...differences, 1, -1]) ?? known);
+  // As a comparison measures it, which assumes two more questions where there is no spread.
+  const compared = pairs.map(([own, other]) => ({ first: own, second: other }));
+  const { standardDeviation } = pairedDifference(compared, WIDTH) ?? {};
+  if (standardDeviation === undefined) return undefined;
   const repeated = pairs.filter(([own, other]) => own.count > 1 && other.count > 1);
   const counts = pairs.flatMap(([own, other]) => [own.count, other.count]);
   return {
     questions: pairs.length,
     replicates: mean(counts) ?? null,
-    total,
+    total: standardDeviation ** 2,
     replicate: mean(repeated.map(([own, other]) => varianceOf(own) + varianceOf(other))) ?? null,
     isBinary: pairs.flat().every(({ sum, squares }) => sum === squares),
   };
@@ -62,13 +64,6 @@ export function deviationAt(
   if (replicate === null || replicates === null) return Math.sqrt(total);
   const question = Math.max(0, total - replicate / replicates);
   return Math.sqrt(question + replicate / wanted);
-}
-
-/** More than rounding leaves of a variance of 0. */
-const ROUNDING = 1e-12;
-
-function meanOf({ sum, count }: QuestionValue): number {
-  return sum / count;
 }
 
 /** The sample variance over replicates, at least two. */

@@ -49,15 +49,19 @@ export class StepTally {
   add({ outcome, calls }: Pick<CellRow, 'outcome' | 'calls'>): void {
     const isAnswered = outcome !== 'failed' && outcome !== 'not-attempted';
     if (isAnswered) this.#answered += 1;
+    // Once a judge was asked again, several calls answer a step.
+    const answeredSteps = new Set<StepCounts>();
     for (const call of calls) {
       const counts = this.#countsOf(call);
       counts.calls += 1;
       if (!isAnswer(call)) counts.waste.add(call.costUsd);
       else {
         counts.cost.add(call.costUsd);
-        if (isAnswered) counts.cells += 1;
+        answeredSteps.add(counts);
       }
     }
+    if (!isAnswered) return;
+    for (const counts of answeredSteps) counts.cells += 1;
   }
 
   state(): StepTallyState {
