@@ -58,6 +58,15 @@ export interface Composition extends TaskMemory {
   readonly userCode: UserCode;
 }
 
+/** A file of a user would run with the permissions of this function. */
+function patternsAlone(clock: Clock): UserCode {
+  const matcher = new ThreadPatternMatcher(clock);
+  return {
+    match: (...request) => matcher.match(...request),
+    call: async () => ({ kind: 'crashed', message: 'this stage runs no files of users' }),
+  };
+}
+
 let composition: Composition | undefined;
 
 /** Returns the composition of this execution environment. */
@@ -87,7 +96,7 @@ function createComposition(): Composition {
       queueUrls: { tasks: stage.planQueueUrl, results: stage.finalizeQueueUrl },
     }),
     deadLetterQueue: new SqsDeadLetterQueue({ client: sqs, queueUrl: stage.deadLetterQueueUrl }),
-    userCode: new ThreadPatternMatcher(clock),
+    userCode: patternsAlone(clock),
     ...openTaskMemory({ states, clock, random }),
   };
 }

@@ -5,6 +5,7 @@ import {
   type Delivery,
   executeCell,
   findConfig,
+  type GroupCode,
   type GroupDraft,
   type GroupHeader,
   Heartbeat,
@@ -47,7 +48,7 @@ export class FakeEngine {
   readonly heartbeat: Heartbeat;
   readonly events: WorkerEvent[] = [];
   readonly worker: Worker;
-  readonly userCode: UserCode;
+  readonly userCode: UserCode & GroupCode;
   readonly createDigest = createTestDigest;
   /** The open breakers the worker knows about. */
   readonly openBreakers = new Map<string, OpenBreaker>();
@@ -60,7 +61,7 @@ export class FakeEngine {
       readonly answer?: FakeAnswer;
       readonly random?: Random;
       readonly solvers?: SolverRegistry;
-      readonly userCode?: UserCode;
+      readonly userCode?: UserCode & GroupCode;
       /** The stores that it works on. @default empty ones */
       readonly stores?: Pick<FakeEngine, 'clock' | 'ledger' | 'blobs'>;
       /** Where its tasks are. @default an empty queue */

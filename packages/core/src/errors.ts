@@ -6,6 +6,7 @@ export type ErrorClass =
   | 'exhausted'
   | 'misconfigured'
   | 'rejected'
+  | 'user-code'
   | 'conflict'
   | 'internal';
 
@@ -47,6 +48,7 @@ export const errorCodesByClass = {
     'webhook-refused',
   ],
   rejected: ['context-too-long', 'content-filtered', 'invalid-request', 'key-withheld'],
+  'user-code': ['scorer-failed', 'scorer-crashed', 'scorer-timeout'],
   conflict: ['already-exists', 'lease-lost', 'interrupted'],
   internal: ['invariant-violated', 'worker-died'],
 } as const satisfies Record<ErrorClass, readonly string[]>;

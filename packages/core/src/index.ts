@@ -30,6 +30,12 @@
  * - **engine**: local or cloud; a **stage** is one deployment of the stack.
  */
 
+export {
+  type AnswerToScore,
+  type OwnGrade,
+  type OwnScorer,
+  scorer,
+} from './authoring.ts';
 export { advanceBatch } from './batches/advance-batch.ts';
 export type { BatchWorker } from './batches/batch-worker.ts';
 export { cancelBatch } from './batches/poll-batch.ts';
@@ -191,7 +197,6 @@ export { canonicalText } from './domain/canonical-text.ts';
 export {
   type Attempt,
   attemptSchema,
-  type CellError,
   type CellKey,
   type CellRecord,
   type CellResult,
@@ -218,6 +223,7 @@ export {
   type UnreadableDlqEntry,
 } from './domain/dlq-entry.ts';
 export { type DlqMessage, dlqMessageSchema } from './domain/dlq-message.ts';
+export type { CellError } from './domain/error-code.ts';
 export { type GoldRow, goldRowSchema } from './domain/gold.ts';
 export type { Grade } from './domain/grade.ts';
 export { answeringConfigOf } from './domain/grade-cell.ts';
@@ -264,6 +270,7 @@ export {
   type ScorerRegistry,
   type ScorerSpec,
   type TextScorer,
+  type UserFile,
 } from './domain/scorer.ts';
 export { isSameSubmission, type Submission, submissionSchema } from './domain/submission.ts';
 export {
@@ -372,7 +379,7 @@ export type {
 } from './ports/solver.ts';
 export type { SourceReader, TableRow } from './ports/source-reader.ts';
 export type { Delivery, TaskCounter, TaskQueue } from './ports/task-queue.ts';
-export type { PatternMatch, UserCode } from './ports/user-code.ts';
+export type { PatternMatch, UserCall, UserCallRequest, UserCode } from './ports/user-code.ts';
 export type { Webhook } from './ports/webhook.ts';
 export type { GroupWork, WorkClaim, WorkLeases } from './ports/work-leases.ts';
 export { BUILTIN_PRICES_VERSION } from './pricing/builtin-prices.ts';
@@ -444,9 +451,10 @@ export {
 } from './results/summary-table.ts';
 export { renderTable, type TableForm, wrapLine } from './results/table.ts';
 export { confidenceOf } from './scorers/confidence/answer-alone.ts';
-export { giveUpEndlessPatterns } from './scorers/give-up-endless-patterns.ts';
+export { ownScorerSchema } from './scorers/file.ts';
 export { gradeResult } from './scorers/grade-result.ts';
 export { gradingKindOf } from './scorers/grading-kind.ts';
+export { type GroupCode, groupCode } from './scorers/group-code.ts';
 export {
   ANSWER_PROBES,
   compareMessages,
@@ -476,6 +484,7 @@ export { serializeQuestion } from './spec/questions/check-questions.ts';
 export { openQuestions, type QuestionSource } from './spec/questions/load-questions.ts';
 export { renderPrompt } from './spec/render-prompt.ts';
 export { describeUnknownLane, resolveScorer, withSimulator } from './spec/resolve-benchmark.ts';
+export { scorersIn } from './spec/resolve-choice.ts';
 export { type Vendor, vendorOf } from './spec/vendors.ts';
 export { type Agreement, cohenKappa } from './statistics/cohen-kappa.ts';
 export { mcnemarTest } from './statistics/mcnemar-test.ts';

@@ -103,6 +103,10 @@ export const limits = {
   errorTextChars: 500,
   /** The longest that a scorer's pattern may take on one answer. */
   patternMs: 1_000,
+  /** The longest that a scorer's file may take for one answer, if the spec does not say it. */
+  scorerFileMs: 5_000,
+  /** Answers that the file of a scorer is given at once, at most. */
+  gradesAtOnce: 16,
   /**
    * A pattern is given up after so many timeouts in a row. One or two may be the fault of an answer; five in a
    * row are that of the pattern, and every further one would cost another second.

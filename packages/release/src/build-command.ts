@@ -17,6 +17,8 @@ const GROUPS = [
   { name: 'core', test: /[\\/](packages[\\/]core|node_modules[\\/]zod)[\\/]/ },
   { name: 'aws', test: /[\\/]packages[\\/]aws[\\/]/ },
   { name: 'simulator', test: /[\\/]packages[\\/]simulator[\\/]/ },
+  // Beside what runs in the process of a user's file, which it starts.
+  { name: 'user-code', test: /[\\/]user-code[\\/]src[\\/](?!child|authoring)/ },
 ];
 
 /**
@@ -66,7 +68,11 @@ async function bundle({
   await mkdir(folder);
   await using bundler = await rolldown({
     cwd: root,
-    input: { thrice: 'packages/cli/bin/thrice.js' },
+    input: {
+      thrice: 'packages/cli/bin/thrice.js',
+      child: 'packages/user-code/src/child.ts',
+      authoring: 'packages/user-code/src/authoring.ts',
+    },
     platform: 'node',
     // Without undici's experimental second parser, as undici bundles itself for Node.
     transform: { define: { esbuildDetection: 'true' } },
@@ -81,7 +87,7 @@ async function bundle({
     sourcemap: true,
     // Paths of the repository instead of the machine.
     sourcemapPathTransform: (path, map) => relative(root, resolve(dirname(map), path)),
-    entryFileNames: '[name].js',
+    entryFileNames: ({ name }) => (name === 'thrice' ? '[name].js' : 'code/[name].js'),
     chunkFileNames: 'code/[name]-[hash].js',
     codeSplitting: { groups: GROUPS },
   });

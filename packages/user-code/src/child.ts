@@ -1,9 +1,13 @@
 // Runs in a process of its own: loads one file of a user and calls its functions. Started by `CodeProcess`.
+import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
+import { relative, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Reply, Request, Returned } from './messages.ts';
 
+/** What a file imports as `@thrice/core`. */
+const AUTHORING = import.meta.url.replace(/[^/]+(\.[jt]s)$/, 'authoring$1');
 /** The longest result, characters of JSON. */
 const MAX_RESULT_LENGTH = 1_000_000;
 /** The longest text about an error. */
@@ -11,32 +15,60 @@ const MAX_MESSAGE_LENGTH = 4_000;
 /** How long results are gathered before they are sent, ms. */
 const GATHER_MS = 50;
 
+type LoadRequest = Extract<Request, { readonly kind: 'load' }>;
 type Methods = Readonly<Record<string, unknown>>;
 
 // The file that is loaded has no use for it, and would be taken for this one.
 const tell = process.send?.bind(process);
 delete process.send;
-const files: string[] = [];
+/** The folder that paths are relative to. */
+let folder = '';
+/** The texts that were planned, by their addresses. Undefined: those on the disk are loaded. */
+let planned: ReadonlyMap<string, string> | undefined;
+/** The texts that were loaded, by their paths. */
+const files: Record<string, string> = {};
 let methods: Methods = {};
 
 endWithParent();
 registerHooks({
+  resolve: (specifier, context, next) => {
+    if (specifier === '@thrice/core') return { url: AUTHORING, shortCircuit: true };
+    const isRelative = specifier.startsWith('.') && context.parentURL !== undefined;
+    const url = isRelative ? new URL(specifier, context.parentURL).href : specifier;
+    return planned?.has(url) === true ? { url, shortCircuit: true } : next(specifier, context);
+  },
   load: (url, context, next) => {
-    if (url.startsWith('file:') && !url.includes('/node_modules/')) files.push(fileURLToPath(url));
-    return next(url, context);
+    const isOwn = url.startsWith('file:') && !url.includes('/node_modules/') && url !== AUTHORING;
+    if (!isOwn) return next(url, context);
+    const source = planned?.get(url) ?? readFileSync(fileURLToPath(url), 'utf8');
+    files[relative(folder, fileURLToPath(url)).split(sep).join('/')] = source;
+    if (planned === undefined) return next(url, context);
+    return { format: formatOf(url), source, shortCircuit: true };
   },
 });
 process.on('message', (request: Request) => void serve(request));
 process.on('disconnect', () => process.exit());
 
+/** How Node reads a file of a module. */
+function formatOf(url: string): string {
+  if (url.endsWith('.json')) return 'json';
+  return /\.m?js$/.test(url) ? 'module' : 'module-typescript';
+}
+
 async function serve(request: Request): Promise<void> {
-  if (request.kind === 'load') await send(await load(request.file));
+  if (request.kind === 'load') await send(await load(request));
   else await callEach(request.method, request.inputs);
 }
 
-async function load(file: string): Promise<Reply> {
+async function load({ folder: base, files: given }: LoadRequest): Promise<Reply> {
+  folder = base;
+  const texts = Array.isArray(given) ? {} : (given as Readonly<Record<string, string>>);
+  const [main = ''] = Array.isArray(given) ? given : Object.keys(texts);
+  const urlOf = (path: string) => pathToFileURL(resolve(folder, path)).href;
+  if (!Array.isArray(given))
+    planned = new Map(Object.entries(texts).map(([path, text]) => [urlOf(path), text]));
   try {
-    const { default: exported } = (await import(pathToFileURL(file).href)) as { default?: unknown };
+    const { default: exported } = (await import(urlOf(main))) as { default?: unknown };
     if (typeof exported !== 'object' || exported === null) {
       return {
         kind: 'unloadable',
@@ -95,9 +127,11 @@ function toJson(value: unknown): string {
   return json;
 }
 
+/** What went wrong, and where: without the frames of this file and below, and with paths relative to the folder. */
 function describe(error: unknown): string {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return text.slice(0, MAX_MESSAGE_LENGTH);
+  const own = text.split(/\n +at (?:async )?\S+ \(file:[^)]*\/child\.[jt]s:/, 1)[0] ?? text;
+  return own.replaceAll(`${pathToFileURL(folder).href}/`, '').slice(0, MAX_MESSAGE_LENGTH);
 }
 
 async function send(reply: Reply): Promise<void> {

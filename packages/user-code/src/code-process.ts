@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '@thrice/core';
+import type { Clock, UserCall, UserFile } from '@thrice/core';
 import { type Reply, type Request, type Returned, replySchema } from './messages.ts';
 
 /** Heap of the process, MB. */
@@ -10,23 +10,17 @@ const MAX_HEAP_MB = 512;
 const KEPT_OUTPUT = 2_000;
 /** How long a file may take to load, ms: it may load large tables. */
 const LOAD_LIMIT_MS = 30_000;
-/** The variables that the process sees: no key of a vendor is among them. */
-const ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'SYSTEMROOT'];
 
-const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
+/** Beside this file, in the repository and in the published package. */
+const CHILD = fileURLToPath(import.meta.url).replace(/[^/\\]+(\.[jt]s)$/, 'child$1');
 
-/** How the call of a function of a file ended. */
-export type UserCall =
-  /** `value`: what it returned, as JSON holds it. */
-  | { readonly kind: 'returned'; readonly value: unknown }
-  | {
-      /** It threw; it returned what is no JSON, or too much of it; its process ended, or could not load it. */
-      readonly kind: 'threw' | 'unusable' | 'crashed';
-      /** What happened, with the stack where there is one. */
-      readonly message: string;
-    }
-  /** The time limit ended before the call did. */
-  | { readonly kind: 'timeout' };
+/** Where a file is loaded from. */
+export interface CodePlace {
+  /** What the paths are relative to, absolute: what the file imports that is not given is looked for from there. */
+  readonly folder: string;
+  /** The file, then what it imports, with their texts. The path alone, without a text: as they are on the disk. */
+  readonly files: UserFile['files'] | readonly [path: string];
+}
 
 /** A file that was loaded. */
 export type LoadedCode =
@@ -36,7 +30,7 @@ export type LoadedCode =
       readonly exported: unknown;
       readonly methods: readonly string[];
       /** Every file that was loaded, the one that was asked for first; without installed packages. */
-      readonly files: readonly string[];
+      readonly files: UserFile['files'];
     }
   | { readonly kind: 'unloadable'; readonly message: string };
 
@@ -46,25 +40,19 @@ export type LoadedCode =
  * (none) --first call--> loading --loaded--> idle <--calls, results--> busy. A call that reaches its time limit, and a
  * process that dies, lead back to (none).
  *
- * **Limits.** Calls are made one after the other. The process has a heap limit, and neither the flags nor the keys of this
- * one. It ends with this one, even in a loop without end.
+ * **Limits.** Calls are made one after the other. The process has a heap limit, and neither the flags nor the variables of
+ * this one. It ends with this one, even in a loop without end.
  */
 export class CodeProcess implements Disposable {
-  readonly #file: string;
+  readonly #code: CodePlace;
   readonly #clock: Clock;
-  readonly #environment: NodeJS.ProcessEnv;
   #process: RunningCode | undefined;
   /** Settles when every earlier call has. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /**
-   * @param file - An absolute path.
-   * @param environment - That of this process, of which the other one sees a few variables.
-   */
-  constructor(file: string, clock: Clock, environment: NodeJS.ProcessEnv) {
-    this.#file = file;
+  constructor(code: CodePlace, clock: Clock) {
+    this.#code = code;
     this.#clock = clock;
-    this.#environment = environment;
   }
 
   /** Loads the file, unless that was done. */
@@ -128,9 +116,9 @@ export class CodeProcess implements Disposable {
     if (running?.loaded !== undefined && running.isAlive) {
       return { loaded: running.loaded, code: running };
     }
-    const code = new RunningCode(this.#clock, this.#environment);
+    const code = new RunningCode(this.#clock);
     this.#process = code;
-    code.send({ kind: 'load', file: this.#file });
+    code.send({ kind: 'load', ...this.#code });
     const loaded = toLoaded(await code.nextReply(LOAD_LIMIT_MS));
     code.loaded = loaded;
     if (loaded.kind === 'unloadable') this.#stop();
@@ -169,12 +157,13 @@ class RunningCode {
   #wake: () => void = () => undefined;
   #output = '';
 
-  constructor(clock: Clock, environment: NodeJS.ProcessEnv) {
+  constructor(clock: Clock) {
     this.#clock = clock;
     const flags = [`--max-old-space-size=${MAX_HEAP_MB}`, '--disable-warning=ExperimentalWarning'];
     this.#child = spawn(process.execPath, [...flags, CHILD, String(process.pid)], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: Object.fromEntries(ENVIRONMENT.map((name) => [name, environment[name]])),
+      // No variable: neither keys, nor what would make the same answer another grade elsewhere.
+      env: {},
     });
     // A call in flight keeps this process alive by its time limit; an idle process must not.
     this.#child.unref();

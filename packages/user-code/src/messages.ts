@@ -2,7 +2,11 @@ import * as z from 'zod';
 
 /** What the process of a file is told to do. */
 export type Request =
-  | { readonly kind: 'load'; readonly file: string }
+  | {
+      readonly kind: 'load';
+      readonly folder: string;
+      readonly files: Readonly<Record<string, string>> | readonly [path: string];
+    }
   /** One call of a function of the file for each input, one after the other. */
   | { readonly kind: 'call'; readonly method: string; readonly inputs: readonly unknown[] };
 
@@ -24,8 +28,8 @@ export const replySchema = z.discriminatedUnion('kind', [
     /** What the file exports, without its functions. */
     json: z.string(),
     methods: z.array(z.string()),
-    /** Every file that was loaded, the one that was asked for first; without installed packages. */
-    files: z.array(z.string()).min(1),
+    /** Every file that was loaded, with its text, the one that was asked for first; without installed packages. */
+    files: z.record(z.string(), z.string()),
   }),
   z.strictObject({ kind: z.literal('unloadable'), message: z.string() }),
   /** The next of the calls, in the order of their inputs. */

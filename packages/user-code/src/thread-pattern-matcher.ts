@@ -34,7 +34,7 @@ parentPort.postMessage({ kind: 'ready' });
  * (none) --first match--> starting --ready--> idle <--match, reply--> busy. A match that reaches its time limit,
  * and a thread that dies, lead back to (none). An idle thread does not keep the process alive.
  */
-export class ThreadPatternMatcher implements UserCode, Disposable {
+export class ThreadPatternMatcher implements Pick<UserCode, 'match'>, Disposable {
   readonly #clock: Clock;
   #thread: Worker | undefined;
   /** Settles when every earlier match has. */

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const folder = resolve(import.meta.dirname, '../../fixtures/user-code');
-const hostile = join(folder, 'hostile.ts');
+const textOf = (name: string) => readFileSync(join(folder, name), 'utf8');
 const LIMIT_MS = 1_500;
 
 // Vitest's own are of type any.
@@ -16,10 +16,7 @@ const containing = (text: string): unknown => expect.stringContaining(text);
 const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
 describe('a file of a user', () => {
-  const code = new CodeProcess(hostile, systemClock, {
-    PATH: process.env['PATH'],
-    OPENAI_API_KEY: 'secret',
-  });
+  const code = new CodeProcess({ folder, files: ['hostile.ts'] }, systemClock);
   afterAll(() => code[Symbol.dispose]());
   const call = async (...does: readonly string[]) =>
     await code.call(
@@ -33,8 +30,36 @@ describe('a file of a user', () => {
       kind: 'loaded',
       exported: { version: 3, metrics: { length: { unit: 'characters', better: 'none' } } },
       methods: ['score'],
-      files: [hostile, join(folder, 'half.ts')],
+      files: { 'hostile.ts': textOf('hostile.ts'), 'half.ts': textOf('half.ts') },
     });
+  });
+
+  it('runs as it was planned, whatever became of it and of what it imports', async () => {
+    const edited = {
+      'gone/hostile.ts': textOf('hostile.ts'),
+      'gone/half.ts': 'export const half = (value: number): number => value / 4;',
+      'gone/table.json': '{}',
+    };
+    using planned = new CodeProcess({ folder, files: edited }, systemClock);
+
+    expect(await planned.call('score', [{ does: 'fine' }], LIMIT_MS)).toEqual([
+      { kind: 'returned', value: { score: 0.25 } },
+    ]);
+  });
+
+  it('may import JSON, and the helpers of the published package', async () => {
+    const files = {
+      'own.ts': `
+        import { scorer } from '@thrice/core';
+        import table from './table.json' with { type: 'json' };
+        export default scorer({ version: 1, score: () => ({ score: table.share }) });`,
+      'table.json': '{"share": 0.75}',
+    };
+    using planned = new CodeProcess({ folder, files }, systemClock);
+
+    expect(await planned.call('score', [{}], LIMIT_MS)).toEqual([
+      { kind: 'returned', value: { score: 0.75 } },
+    ]);
   });
 
   it('returns a result for each input, in their order', async () => {
@@ -48,10 +73,10 @@ describe('a file of a user', () => {
     );
   });
 
-  it('sees no variable of the environment but a few', async () => {
+  it('sees no variable of the environment', async () => {
     const [outcome] = await call('environment');
 
-    expect(outcome).toMatchObject({ kind: 'returned', value: ['PATH'] });
+    expect(outcome).toMatchObject({ kind: 'returned', value: [] });
   });
 
   it.each<[does: string, failure: unknown]>([
@@ -162,7 +187,7 @@ describe('a file that cannot be loaded', () => {
     ],
   ])('is said to be so, with the reason: %s', async (name, text, reason) => {
     await using folder = await temporaryFolder(text === undefined ? {} : { [name]: text });
-    using code = new CodeProcess(join(folder.path, name), systemClock, {});
+    using code = new CodeProcess({ folder: folder.path, files: [name] }, systemClock);
 
     const loaded = await code.load();
 

@@ -473,7 +473,7 @@ describe('the options of dlq', () => {
       exitCode: 64,
       stdout: '',
       stderr: lines(
-        'thrice: [invalid-argument] --class: unknown class "rejcted"; did you mean "rejected"? (expected input, transient, rate-limited, exhausted, misconfigured, rejected, conflict, internal)',
+        'thrice: [invalid-argument] --class: unknown class "rejcted"; did you mean "rejected"? (expected input, transient, rate-limited, exhausted, misconfigured, rejected, user-code, conflict, internal)',
       ),
     });
   });

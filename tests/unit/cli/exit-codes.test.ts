@@ -8,6 +8,7 @@ const expected: Readonly<Record<ErrorClass, number>> = {
   'rate-limited': 69,
   exhausted: 2,
   misconfigured: 69,
+  'user-code': 1,
   rejected: 1,
   conflict: 64,
   internal: 70,

@@ -125,7 +125,7 @@ describe.skipIf(!hasSharedData)("SPARKIT's layouts", () => {
         const question = questions.find((each) => each.id === id) ?? aQuestion();
         const citations = Array.from({ length: prediction.citation_count }, (_, at) => at);
         const output = JSON.stringify({ answer_text: text, citations });
-        const grade = await gradeAnswer(
+        const { error: _, ...grade } = await gradeAnswer(
           { kind: 'keyword', parser: 'sparkit' },
           question,
           aRecordedAnswer({ output }),

@@ -25,6 +25,7 @@ const firstDecision: Readonly<Record<ErrorClass, RetryDecision>> = {
   misconfigured: { kind: 'blocked' },
   rejected: { kind: 'fail' },
   input: { kind: 'fail' },
+  'user-code': { kind: 'fail' },
   conflict: { kind: 'abandon' },
   internal: { kind: 'raise' },
 };

@@ -286,7 +286,7 @@ describe('gradeAnswer with a pattern of the user', () => {
     ['takes too long', { kind: 'timeout' }, 'scorer-timeout'],
     ['cannot be run', { kind: 'error' }, 'scorer-failed'],
   ] as const)('leaves the answer ungraded if the pattern %s', async (_, match, reason) => {
-    const userCode = { match: async () => match };
+    const userCode = { ...inProcessPatterns, match: async () => match };
 
     const grade = await gradeAnswer(pattern, aQuestion(), aRecordedAnswer(), { userCode });
 
@@ -304,7 +304,7 @@ describe('gradeAnswer with a pattern of the user', () => {
     };
 
     await gradeAnswer(pattern, aQuestion(), aRecordedAnswer({ output: 'aaa' }), {
-      userCode: { match },
+      userCode: { ...inProcessPatterns, match },
       patternLimitMs,
     });
 

@@ -4,6 +4,7 @@ import {
   type CellRow,
   executeCell,
   finalizeGroup,
+  type GroupCode,
   groupKey,
   type LoadedGroup,
   limits,
@@ -264,7 +265,8 @@ describe('a rescore with a pattern without end', () => {
 
   async function endless() {
     let matchCount = 0;
-    const userCode: UserCode = {
+    const userCode: UserCode & GroupCode = {
+      ...inProcessPatterns,
       match: async (_, text) => {
         matchCount += 1;
         return text === 'hostile' ? { kind: 'timeout' } : { kind: 'found', text };
@@ -310,7 +312,8 @@ describe('a rescore with a pattern without end', () => {
   it('does not verify if too few of the timeouts occur again', async () => {
     const { engine, group } = await endless();
     const { blobs, createDigest } = engine;
-    const userCode: UserCode = {
+    const userCode: UserCode & GroupCode = {
+      ...inProcessPatterns,
       match: async (_, text) => ({ kind: 'found', text: text === 'hostile' ? '41' : text }),
     };
 
@@ -383,7 +386,8 @@ describe('a rerun after a rescore that gave every cell a score', () => {
 async function timedOut() {
   const scorer: ScorerSpec = { kind: 'regex', pattern: 'endless' };
   const benchmark = aBenchmark({ configs: [aConfig({ name: 'a', scorer })] });
-  const userCode: UserCode = {
+  const userCode: UserCode & GroupCode = {
+    ...inProcessPatterns,
     match: async (pattern, text, limitMs) =>
       pattern.source === 'endless'
         ? { kind: 'timeout' }

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareValues } from '../../../packages/core/src/compare/compare-values.ts';
 import { QuestionValues, SCORE } from '../../../packages/core/src/compare/question-values.ts';
-import type { CellError, CellRow } from '../../../packages/core/src/domain/cell.ts';
+import type { CellRow } from '../../../packages/core/src/domain/cell.ts';
+import type { CellError } from '../../../packages/core/src/domain/error-code.ts';
 import {
   findRuling,
   type RuledAs,

@@ -227,7 +227,7 @@ describe('chooseFailed', () => {
     const { ledger, ...group } = await mixedCells();
 
     await group.send({
-      choose: chooseFailed(ledger, { userCode: inProcessPatterns }),
+      choose: chooseFailed(aGroupHeader(), ledger, { userCode: inProcessPatterns }),
     });
 
     expect(group.chosen()).toEqual(['failed 1', 'ungraded 4']);

@@ -28,6 +28,7 @@ import {
 import { FakeBudgets } from '../../support/fake-budgets.ts';
 import { FakeEngine } from '../../support/fake-engine.ts';
 import type { FakeAnswer } from '../../support/fake-model-client.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 import { runKey } from '../../support/published-rows.ts';
 
 const questions = ['right', 'wrong', 'broken', 'empty'].map((id) =>
@@ -694,7 +695,10 @@ describe('verifyGroup with questions, journal and scorers at hand', () => {
       return reason === null ? { kind: 'found', text } : { kind: 'timeout' };
     };
     const configs = [aConfig({ scorer: { kind: 'regex', pattern: '.*' } })];
-    const engine = new FakeEngine({ benchmark: aBenchmark({ configs }), userCode: { match } });
+    const engine = new FakeEngine({
+      benchmark: aBenchmark({ configs }),
+      userCode: { ...inProcessPatterns, match },
+    });
     const header = await engine.plan();
     await engine.workAll();
     await finalizeGroup({ header, benchmark: engine.benchmark, state: 'active' }, engine, {

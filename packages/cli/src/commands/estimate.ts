@@ -1,4 +1,11 @@
-import { type Pilot, readPilot, storePlan, ThriceError, withSimulator } from '@thrice/core';
+import {
+  groupCode,
+  type Pilot,
+  readPilot,
+  storePlan,
+  ThriceError,
+  withSimulator,
+} from '@thrice/core';
 import { findReusedGroups } from '../engine/find-reused-groups.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { sum } from '../engine/sum.ts';
@@ -73,7 +80,8 @@ async function readBought(
   if (options.reuse === undefined) return await countBoughtCalls(prepared, { isPiloted });
   using engine = await openEngine(options, terminal);
   const groups = await findReusedGroups(options, engine.ledger, engine.flag);
-  return await countBoughtCalls(prepared, { earlier: { ...engine, groups }, isPiloted });
+  const userCode = groupCode(engine.userCode, prepared.draft);
+  return await countBoughtCalls(prepared, { earlier: { ...engine, groups, userCode }, isPiloted });
 }
 
 /** A pilot that was run. */

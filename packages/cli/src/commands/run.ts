@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import {
   enqueueGroup,
   type GroupPlan,
+  groupCode,
   storePlan,
   ThriceError,
   toThriceError,
@@ -71,7 +72,7 @@ async function runLocally(
   const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
   using userCode = openUserCode();
   const bought = await countBoughtCalls(prepared, {
-    earlier: { groups, responseCache, ledger, userCode },
+    earlier: { groups, responseCache, ledger, userCode: groupCode(userCode, draft) },
   });
   reportLine(plainText(describeEstimate(estimateRun(prepared, { bought }))), terminal);
   if (options.detach === true)

@@ -16,6 +16,7 @@ import {
   findRuling,
   gradeResult,
   gradingKindOf,
+  groupCode,
   inRecordedOrder,
   isJudge,
   joinGrade,
@@ -77,8 +78,9 @@ async function showCell(
   const question = await findQuestion(group.header, id, engine);
   const cells = await engine.ledger.readCells(run, config.name, [id]);
   const stored = cells.get(id);
-  const graded = stored?.result && (await gradeResult(stored.result, question, config, engine));
-  const judged = (await readGrades([question], { run, config, cells }, engine)).get(id);
+  const grader = { ...engine, userCode: groupCode(engine.userCode, group.header) };
+  const graded = stored?.result && (await gradeResult(stored.result, question, config, grader));
+  const judged = (await readGrades([question], { run, config, cells }, grader)).get(id);
   const grade = config.gradedBy && (await readGradeCell(run, config.gradedBy, id, engine));
   const cell = stored && {
     ...stored,

@@ -17,7 +17,7 @@ import {
   openModelClients,
   openTransport,
 } from '@thrice/models';
-import { ThreadPatternMatcher } from '@thrice/user-code';
+import { LocalUserCode } from '@thrice/user-code';
 import type { Terminal } from '../shell/terminal.ts';
 
 /**
@@ -78,9 +78,9 @@ export function openHttpTransport({ environment }: Terminal): HttpTransport {
   return openTransport({ environment });
 }
 
-/** Opens the matcher of the patterns in scorers; its thread starts with the first match. */
+/** Opens what runs patterns and files of users; its thread and processes start with the first use. */
 export function openUserCode(): UserCode & Disposable {
-  return new ThreadPatternMatcher(systemClock);
+  return new LocalUserCode(systemClock);
 }
 
 /** Whether a lane's key is set; never the key. */

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import {
   type Benchmark,
   type FinishReason,
+  groupCode,
   type LoadedGroup,
   listRecordedRequests,
   loadGroup,
@@ -55,7 +56,8 @@ export async function loadRecordedCalls(
   const { group, runs } = await findRuns(engine.ledger, name);
   const moved = withMovedLanes(group);
   const { ledger, blobs } = engine;
-  const stores = { ledger, blobs, userCode, createDigest: createNodeDigest };
+  const code = groupCode(userCode, group.header);
+  const stores = { ledger, blobs, userCode: code, createDigest: createNodeDigest };
   const calls: RecordedCall[] = [];
   for await (const recorded of listRecordedRequests(group, runs, stores)) {
     const { takenFrom } = recorded.entry.call;

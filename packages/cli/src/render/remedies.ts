@@ -81,8 +81,9 @@ const remedies: Readonly<Partial<Record<ErrorCode | UngradedReason, Remedy>>> = 
   'no-keywords': { action: 'give the question keywords', next: 'rescore' },
   'no-rubric': { action: 'give the question criteria with weights', next: 'rescore' },
   'no-scorer': { action: 'name a scorer for every value of the tag', next: 'rescore' },
-  'scorer-timeout': { action: 'simplify the pattern', next: 'rescore' },
-  'scorer-failed': { action: 'correct the pattern', next: 'rescore' },
+  'scorer-timeout': { action: 'make the scorer faster', next: 'rescore' },
+  'scorer-failed': { action: 'correct the scorer', next: 'rescore' },
+  'scorer-crashed': { action: 'correct the scorer', next: 'rescore' },
   'awaiting-judge': { action: 'have them judged', next: 'judge' },
   'tied-judges': { action: 'ask an odd number of judges', next: 'odd-judges' },
   'judge-below-floor': { action: 'ask other judges', next: 'other-judge' },
@@ -94,8 +95,6 @@ type UngradedReason =
   | 'no-keywords'
   | 'no-rubric'
   | 'no-scorer'
-  | 'scorer-timeout'
-  | 'scorer-failed'
   | 'awaiting-judge'
   | 'tied-judges'
   | 'judge-below-floor';

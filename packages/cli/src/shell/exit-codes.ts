@@ -30,6 +30,7 @@ export function exitCodeOf(error: ThriceError): ExitCode {
     case 'exhausted':
       return exitCodes.paused;
     case 'rejected':
+    case 'user-code':
       return exitCodes.withoutScore;
     case 'conflict':
       return error.code === 'interrupted' ? exitCodes.interrupted : exitCodes.usage;

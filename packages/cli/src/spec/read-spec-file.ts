@@ -13,9 +13,10 @@ import {
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { parse as parseToml } from 'smol-toml';
 import { describeSyntax } from './describe-syntax.ts';
+import { loadScorerFile, nameScorerFiles } from './load-scorer-files.ts';
 import { pathResolver } from './path-resolver.ts';
 
-/** A parsed spec, with its prompt files inlined. */
+/** A parsed spec, with the texts of its prompt files and the files of its scorers. */
 export interface SpecFile {
   /** The path as the user gave it, for messages. */
   readonly file: string;
@@ -34,11 +35,12 @@ export interface SpecFile {
 export async function readSpecFile(file: string, workingFolder: string): Promise<SpecFile> {
   const path = resolve(workingFolder, file);
   const text = await readSpecText(path);
-  const parsed = parseSpec(parseDocument(text, file), file);
+  const named = nameScorerFiles(parseSpec(parseDocument(text, file), file));
+  if (named.problems.length > 0) throw invalidSpec(file, named.problems);
   const resolvePath = pathResolver(path);
   return {
     file,
-    spec: await inlinePrompts(parsed, file, resolvePath),
+    spec: await inlineFiles(named.spec, file, path, resolvePath),
     source: { path, sha256: digestText(text) },
     resolvePath,
   };
@@ -80,9 +82,10 @@ interface PromptKeys {
   readonly prompt_file?: string | undefined;
 }
 
-async function inlinePrompts(
+async function inlineFiles(
   spec: BenchmarkSpec,
   file: string,
+  path: string,
   resolvePath: (path: string) => string,
 ): Promise<BenchmarkSpec> {
   const problems: string[] = [];
@@ -110,8 +113,11 @@ async function inlinePrompts(
   );
   const scorers = await Promise.all(
     Object.entries(spec.scorers).map(
-      async ([name, table]) =>
-        [name, await inline<ScorerSpec & PromptKeys>(table, `scorers.${name}`)] as const,
+      async ([name, given]): Promise<readonly [name: string, table: ScorerSpec]> => {
+        const { table, problem } = await loadScorerFile(given, path);
+        if (problem !== undefined) problems.push(`scorers.${name}${problem}`);
+        return [name, await inline<ScorerSpec & PromptKeys>(table, `scorers.${name}`)];
+      },
     ),
   );
   if (problems.length > 0) throw invalidSpec(file, problems);

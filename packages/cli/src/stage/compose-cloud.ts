@@ -47,7 +47,7 @@ import type {
   WorkLeases,
 } from '@thrice/core';
 import { systemClock } from '@thrice/local';
-import { ThreadPatternMatcher } from '@thrice/user-code';
+import { LocalUserCode } from '@thrice/user-code';
 
 /** Attempts per AWS request: a command that watches a group for hours must outlast some throttling. */
 const MAX_ATTEMPTS = 6;
@@ -93,7 +93,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
   const cloudwatch = new CloudWatchClient(clientConfig(requests));
   const stage = await findStage(dynamo, name);
   const blobs = new S3BlobStore({ client: s3, bucket: stage.bucketName });
-  const userCode = new ThreadPatternMatcher(systemClock);
+  const userCode = new LocalUserCode(systemClock);
   const table = { client: dynamo, tableName: stage.tableName, clock: systemClock, random };
   return {
     stage,

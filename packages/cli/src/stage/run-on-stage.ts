@@ -2,6 +2,7 @@ import {
   editGroup,
   type GroupHeader,
   type GroupPlan,
+  groupCode,
   type LoadedGroup,
   loadGroup,
   type PlanEdit,
@@ -49,7 +50,8 @@ export async function runOnStage(
     random: Math.random,
   };
   const { drain: signal } = signals;
-  const bought = await countBoughtCalls(prepared, { earlier: { ...engine, groups } });
+  const userCode = groupCode(engine.userCode, draft);
+  const bought = await countBoughtCalls(prepared, { earlier: { ...engine, groups, userCode } });
   const estimate = estimateRun(prepared, { bought, isOnStage: true });
   reportLine(plainText(describeEstimate(estimate)), terminal);
   const { header, isStarted } = await startOnStage(plan, engine, {

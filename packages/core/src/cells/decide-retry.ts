@@ -54,6 +54,7 @@ export function decideRetry(
       return { kind: 'blocked' };
     case 'rejected':
     case 'input':
+    case 'user-code':
       return { kind: 'fail' };
     case 'conflict':
       return { kind: 'abandon' };

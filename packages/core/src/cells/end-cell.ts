@@ -45,10 +45,11 @@ export async function completeCell(
   const { config, worker } = cell;
   const calls = callsOf(cell.journal.performed);
   const answer = toRecordedAnswer(move);
+  const grade = await gradeAnswer(config.scorer, question, answerAlone(config, answer), worker);
   return await storeResult(cell, {
     ...answer,
-    ...(await gradeAnswer(config.scorer, question, answerAlone(config, answer), worker)),
-    error: null,
+    ...grade,
+    error: grade.error ?? null,
     costUsd: totalCost(calls),
     latencyMs: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0),
     startedAt: calls[0]?.startedAt ?? worker.clock.toIso(cell.startedAtMs),
@@ -63,7 +64,7 @@ export async function completeGrade(cell: CellAtWork, grade: Grade): Promise<Set
   return await storeResult(cell, {
     ...noAnswer,
     ...grade,
-    error: null,
+    error: grade.error ?? null,
     costUsd: totalCost(calls),
     latencyMs: calls.reduce((sum, { latencyMs }) => sum + latencyMs, 0),
     startedAt: calls[0]?.startedAt ?? cell.worker.clock.toIso(cell.startedAtMs),

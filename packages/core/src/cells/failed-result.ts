@@ -1,5 +1,6 @@
 import { callsOf, type Journal, totalCost } from '../domain/call.ts';
-import { type CellError, type CellResult, noAnswer } from '../domain/cell.ts';
+import { type CellResult, noAnswer } from '../domain/cell.ts';
+import type { CellError } from '../domain/error-code.ts';
 import type { ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 

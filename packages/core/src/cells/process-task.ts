@@ -19,6 +19,8 @@ import type { GroupRequests } from '../ports/group-requests.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { ResendNotes } from '../ports/resend-notes.ts';
 import type { Delivery } from '../ports/task-queue.ts';
+import type { UserCode } from '../ports/user-code.ts';
+import { groupCode } from '../scorers/group-code.ts';
 import { areResendsUsedUp, countResend } from './count-resend.ts';
 import { executeCell } from './execute-cell.ts';
 import { toFailedResult } from './failed-result.ts';
@@ -28,7 +30,8 @@ import type { WorkerEvent } from './worker-events.ts';
 
 /** A worker that is called for one task at a time and shares nothing with others but the stores. */
 export interface TaskWorker
-  extends Omit<Worker, 'benchmark' | 'budget' | 'openBreakers' | 'isGroupActive'> {
+  extends Omit<Worker, 'benchmark' | 'budget' | 'openBreakers' | 'isGroupActive' | 'userCode'> {
+  readonly userCode: UserCode;
   readonly ledger: Ledger & CallConditions;
   readonly batches: Batches;
   readonly budgets: Budgets;
@@ -111,7 +114,8 @@ export async function processTask(
   const budget = openCallBudget(group, worker, observe);
   // Others are spared the question whether a call of theirs waits in a batch.
   const batches = mayHaveBatches(group.header) ? worker.batches : undefined;
-  const about = { benchmark, budget, batches, openBreakers, latePollMs: LATE_POLL_MS };
+  const userCode = groupCode(worker.userCode, group.header);
+  const about = { benchmark, budget, batches, openBreakers, userCode, latePollMs: LATE_POLL_MS };
   const cellWorker = { ...worker, ...about, observe, isGroupActive };
   const settlement = await executeCell(delivery, cellWorker);
   // Once more: another cell may have read the breakers just before this one wrote its own.

@@ -3,7 +3,7 @@ import type { GroupHeader } from '../domain/group.ts';
 import type { PlanStores } from '../plan/plan-group.ts';
 import { chooseFailed, sendTasks } from '../plan/send-tasks.ts';
 import { withGradeConfigs } from '../publish/graded-group.ts';
-import type { Grader } from '../scorers/grade-answer.ts';
+import type { GraderStores } from '../scorers/grade-answer.ts';
 
 /**
  * Sends the cells that ended without a score again, as their next generation. An answer that has none because its judge
@@ -20,9 +20,9 @@ export async function rerunCells(
   header: GroupHeader,
   runs: readonly string[],
   configs: readonly Config[],
-  { ledger, blobs, queue, ...grader }: PlanStores & Grader,
+  { ledger, blobs, queue, ...grader }: PlanStores & GraderStores,
 ): Promise<number> {
-  const choose = chooseFailed(ledger, grader);
+  const choose = chooseFailed(header, ledger, grader);
   const toSend = { header, runs, configs: withGradeConfigs(configs), choose };
   const { sentCount } = await sendTasks(toSend, { blobs, queue });
   return sentCount;

@@ -252,9 +252,10 @@ function registeredSolverSchema(kinds: readonly string[]): z.ZodType<string> {
 }
 
 function registeredScorerSchema(scorers: readonly Scorer[]): z.ZodType<ScorerSpec> {
-  const [first, ...others] = scorers.map(({ kind, parameters }) =>
-    z.strictObject({ kind: z.literal(kind), ...parameters.shape }),
-  );
+  const [first, ...others] = scorers.map(({ kind, parameters, planned = [] }) => {
+    const given = Object.entries(parameters.shape).filter(([key]) => !planned.includes(key));
+    return z.strictObject({ kind: z.literal(kind), ...Object.fromEntries(given) });
+  });
   return first === undefined ? z.never() : z.discriminatedUnion('kind', [first, ...others]);
 }
 

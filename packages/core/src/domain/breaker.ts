@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Config } from './benchmark.ts';
-import { cellErrorSchema } from './cell.ts';
+import { cellErrorSchema } from './error-code.ts';
 
 /**
  * The open circuit breaker of a lane (`openai`) or of one model on it (`openai/gpt-9`): no calls for now.

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { callSchema, finishReasonSchema, isOfAnswer } from './call.ts';
 import { confidenceReasonSchema } from './confidence.ts';
-import { errorClassSchema, errorCodeSchema } from './error-code.ts';
+import { cellErrorSchema, errorCodeSchema } from './error-code.ts';
 import { metricsSchema } from './grade.ts';
 import { importedRowSchema } from './imported.ts';
 import { rowRulingSchema } from './ruling.ts';
@@ -22,15 +22,6 @@ export type Outcome = z.infer<typeof outcomeSchema>;
 export function hasScore(outcome: Outcome): boolean {
   return outcome === 'scored' || outcome === 'unparsed';
 }
-
-/** An error as stored: no stack, no secrets, the text cut to `limits.errorTextChars`. */
-export const cellErrorSchema = z.strictObject({
-  class: errorClassSchema,
-  code: errorCodeSchema,
-  message: z.string(),
-});
-/** An error as stored. */
-export type CellError = z.infer<typeof cellErrorSchema>;
 
 /** One failed attempt at a call: what went wrong, when, and what it cost. */
 export const attemptSchema = z.strictObject({

@@ -1,5 +1,5 @@
-import type { CellError } from './cell.ts';
 import type { CellTask } from './cell-task.ts';
+import type { CellError } from './error-code.ts';
 
 interface Message {
   /** Unique within the DLQ. */

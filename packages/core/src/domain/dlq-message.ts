@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { cellErrorSchema } from './cell.ts';
 import { cellTaskSchema } from './cell-task.ts';
+import { cellErrorSchema } from './error-code.ts';
 
 /** The DLQ message of a failed cell: its task, and the error that failed it. */
 export const dlqMessageSchema = z.strictObject({

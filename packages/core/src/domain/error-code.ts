@@ -9,3 +9,12 @@ export const errorCodeSchema = z.enum(
 export const errorClassSchema = z.enum(
   Object.keys(errorCodesByClass) as [ErrorClass, ...ErrorClass[]],
 );
+
+/** An error as stored: no stack, no secrets, the text cut to `limits.errorTextChars`. */
+export const cellErrorSchema = z.strictObject({
+  class: errorClassSchema,
+  code: errorCodeSchema,
+  message: z.string(),
+});
+/** An error as stored. */
+export type CellError = z.infer<typeof cellErrorSchema>;

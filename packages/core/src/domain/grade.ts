@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { CellError } from './error-code.ts';
 
 /** Named figures of a graded answer, by name; null for one that the answer does not have. */
 export const metricsSchema = z.record(z.string(), z.number().nullable());
@@ -29,8 +30,10 @@ export interface Grade {
   readonly score: number | null;
   /** The answer that was graded; null if none was found. */
   readonly answer: string | null;
-  /** Why the outcome is not `scored`, in one word; null if it is. */
+  /** Why the outcome is not `scored`, in one word. Of a scored answer what the file of a user says of it, or null. */
   readonly reason: string | null;
+  /** How the user's code failed to grade it. Absent: it did not. */
+  readonly error?: CellError | undefined;
   /** Those that the scorer declares, all of them. Absent: it declares none. */
   readonly metrics?: Metrics | undefined;
   /** The confidence that judges found the answer to state, 0..1; null if they found none. Absent: none was asked. */

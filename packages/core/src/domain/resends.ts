@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { cellErrorSchema } from './cell.ts';
+import { cellErrorSchema } from './error-code.ts';
 
 /** How a task has been sent again since its cell last made progress. */
 export const resendsSchema = z.strictObject({

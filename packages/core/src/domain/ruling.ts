@@ -6,13 +6,7 @@ import { AWAITING_JUDGE, JUDGE_BELOW_FLOOR } from './grade.ts';
 const OTHER_CLASSES: readonly ErrorClass[] = ['input', 'conflict'];
 
 /** Why answers have no grade that no error is to blame for. */
-const UNGRADED_REASONS = [
-  'no-target',
-  'scorer-timeout',
-  'scorer-failed',
-  'tied-judges',
-  JUDGE_BELOW_FLOOR,
-] as const;
+const UNGRADED_REASONS = ['no-target', 'tied-judges', JUDGE_BELOW_FLOOR] as const;
 
 /** What a ruling can be about: the class or the code of an error, or why an answer has no grade. */
 export const ruledClasses: readonly [string, ...string[]] = [

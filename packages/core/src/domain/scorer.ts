@@ -63,6 +63,14 @@ export interface Pattern {
   readonly match: 'first' | 'last';
 }
 
+/** A file that a user wrote, as a plan holds it: what grades is what was planned, whatever becomes of the file. */
+export const userFileSchema = z.strictObject({
+  /** The file and its relative imports by their paths relative to the spec, with their texts; the file itself first. */
+  files: z.record(z.string(), z.string()).refine((files) => Object.keys(files).length > 0),
+});
+/** A file that a user wrote, with the files that it imports. */
+export type UserFile = Readonly<z.infer<typeof userFileSchema>>;
+
 /** What a model said, as a scorer reads it. */
 export interface AnswerText {
   /** Without the reasoning that the model wrote into it. */
@@ -82,6 +90,10 @@ interface ScorerBase<Parameters extends z.ZodObject> {
    * a rule that spans several fields has no effect.
    */
   readonly parameters: Parameters;
+  /** The parameters that planning adds; a spec cannot have them. @default none */
+  readonly planned?: readonly string[];
+  /** The version of what grades, where that is not the scorer's own. */
+  versionBy?(parameters: z.infer<Parameters>): number;
   /** True if a config cannot use the scorer by its kind alone, because a parameter is required. */
   readonly needsTable: boolean;
   /** What it says of an answer beside the score. @default nothing */
@@ -137,6 +149,14 @@ export interface AnswerScorer<Parameters extends z.ZodObject = z.ZodObject>
   grade(answer: AnswerText, question: Question, parameters: z.infer<Parameters>): Grade;
 }
 
+/** Has a user's own function give the score. */
+export interface FileScorer<Parameters extends z.ZodObject = z.ZodObject>
+  extends ScorerBase<Parameters> {
+  readonly reads: 'file';
+  /** The file whose function `score` is called, and how long a call may take, ms. */
+  fileOf(parameters: z.infer<Parameters>): { readonly file: UserFile; readonly limitMs: number };
+}
+
 /** An answer to be judged, and what has been said of it so far. */
 export interface JudgedAnswer<Parameters = Readonly<Record<string, unknown>>> {
   readonly question: Question;
@@ -188,6 +208,7 @@ export interface ChoosingScorer<Parameters extends z.ZodObject = z.ZodObject>
 export type GradingScorer<Parameters extends z.ZodObject = z.ZodObject> =
   | TextScorer<Parameters>
   | AnswerScorer<Parameters>
+  | FileScorer<Parameters>
   | JudgedScorer<Parameters>;
 
 /** What a spec may name as its scorer. */
@@ -256,10 +277,12 @@ export function configureGrading(spec: ScorerSpec, registry: ScorerRegistry): Co
  * scorer that chooses is the sum of its own and of those it names, since any of them only ever rises.
  */
 export function scorerVersionOf(spec: ScorerSpec, registry: ScorerRegistry): number | undefined {
-  const own = registry.get(spec.kind)?.version;
-  if (own === undefined || spec.kind !== CHOOSING_KIND) return own;
+  const { version: own, versionBy } = registry.get(spec.kind) ?? {};
+  if (own === undefined) return undefined;
+  if (versionBy !== undefined) return versionBy(configureGrading(spec, registry).parameters);
+  if (spec.kind !== CHOOSING_KIND) return own;
   return scorersOf(spec)
-    .map(({ kind }) => registry.get(kind)?.version)
+    .map((each) => scorerVersionOf(each, registry))
     .reduce((sum, each) => (sum === undefined || each === undefined ? undefined : sum + each), own);
 }
 

@@ -11,9 +11,9 @@ import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import type { TaskQueue } from '../ports/task-queue.ts';
 import { answerAlone } from '../scorers/confidence/answer-alone.ts';
-import { giveUpEndlessPatterns } from '../scorers/give-up-endless-patterns.ts';
-import { type Grader, needsJudge } from '../scorers/grade-answer.ts';
+import { type GraderStores, needsJudge } from '../scorers/grade-answer.ts';
 import { gradeResult } from '../scorers/grade-result.ts';
+import { groupCode } from '../scorers/group-code.ts';
 import {
   createSelector,
   type Selector,
@@ -85,8 +85,12 @@ export async function chooseToGrade(
  * A cell whose score is gone since a rescore is not chosen: its recorded answer would get the same grade again. Nor is
  * one whose answer waits for its judge: the cell that grades it is, also where it has not begun.
  */
-export function chooseFailed(ledger: Ledger, grader: Grader): ChooseTasks {
-  const current = { ...grader, userCode: giveUpEndlessPatterns(grader.userCode) };
+export function chooseFailed(
+  header: GroupHeader,
+  ledger: Ledger,
+  grader: GraderStores,
+): ChooseTasks {
+  const current = { ...grader, userCode: groupCode(grader.userCode, header) };
   return async (run, config, questions) => {
     const ids = questions.map(({ question }) => question.id);
     const cells = await ledger.readCells(run, config.name, ids);

@@ -13,8 +13,10 @@ import {
   type Journal,
   type JournalEntry,
 } from '../domain/call.ts';
-import { type CellError, type CellKey, type CellRow, hasScore } from '../domain/cell.ts';
+import { type CellKey, type CellRow, hasScore } from '../domain/cell.ts';
+import type { CellError } from '../domain/error-code.ts';
 import { type Grade, JUDGE_BELOW_FLOOR, ungraded } from '../domain/grade.ts';
+import type { GroupHeader } from '../domain/group.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
 import { findRuling } from '../domain/ruling.ts';
@@ -27,7 +29,14 @@ import type { SolverRegistry } from '../ports/solver.ts';
 import { priceCall } from '../pricing/price-usage.ts';
 import { isWithheld } from '../results/read-grades.ts';
 import { answerAlone, confidenceOf } from '../scorers/confidence/answer-alone.ts';
-import { type Grader, gradeAnswer, type Judging, needsJudge } from '../scorers/grade-answer.ts';
+import {
+  type Grader,
+  type GraderStores,
+  gradeAnswer,
+  type Judging,
+  needsJudge,
+} from '../scorers/grade-answer.ts';
+import { groupCode } from '../scorers/group-code.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
 import type { GradedGroup } from './graded-group.ts';
 import type { VerificationReport } from './verification-report.ts';
@@ -52,7 +61,7 @@ interface ImportedRowGrader {
 export type RecordedBody = Pick<JournalEntry, 'output'> & { readonly call: Partial<Call> };
 
 /** The stores a verification reads. */
-export interface VerifyStores extends Grader {
+export interface VerifyStores extends GraderStores {
   /** Undefined where only the published files are at hand. */
   readonly ledger?: Ledger | undefined;
   readonly blobs: BlobStore;
@@ -69,6 +78,7 @@ export interface VerifyStores extends Grader {
 
 /** Checks single rows of one grading: costs, calls, journal, grade. */
 export class RowCheck {
+  readonly #header: GroupHeader;
   readonly #benchmark: Benchmark;
   readonly #stores: VerifyStores;
   readonly #report: VerificationReport;
@@ -84,6 +94,7 @@ export class RowCheck {
     readonly stores: VerifyStores;
     readonly report: VerificationReport;
   }) {
+    this.#header = graded.header;
     this.#benchmark = graded.benchmark;
     this.#stores = stores;
     this.#report = report;
@@ -191,7 +202,7 @@ export class RowCheck {
     if (journal === undefined) return false;
     // Paid, and never graded.
     if (row.outcome === 'failed' || row.outcome === 'not-attempted') return true;
-    const answer = await replayAnswer({ config, question, journal }, this.#stores);
+    const answer = await replayAnswer({ config, question, journal }, this.#grader());
     if (answer === undefined) {
       this.#report.add(`${where}: the recorded calls give no answer`);
       return false;
@@ -314,6 +325,11 @@ export class RowCheck {
     this.#report.compareLeaves(`${where}: ${entry.step}`, { output, call }, body, 'its body gives');
   }
 
+  /** Made anew for each row, because rows tell what was given up. */
+  #grader(): Omit<VerifyStores, 'userCode'> & Grader {
+    return { ...this.#stores, userCode: groupCode(this.#stores.userCode, this.#header) };
+  }
+
   /** Checks that grading the recorded answer again gives the recorded grade. */
   async #checkGrade(
     where: string,
@@ -344,7 +360,7 @@ export class RowCheck {
     // Given up: the pattern was not run on the rest.
     if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
     const ratio = row.reason === 'scorer-timeout' ? 1 / PATTERN_LIMIT_RATIO : PATTERN_LIMIT_RATIO;
-    const grader = { ...this.#stores, patternLimitMs: limits.patternMs * ratio };
+    const grader = { ...this.#grader(), patternLimitMs: limits.patternMs * ratio };
     const given = await gradeAnswer(
       config.scorer,
       question,

@@ -6,10 +6,15 @@ import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { type ScorerSpec, scorersOf } from '../domain/scorer.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
-import type { UserCode } from '../ports/user-code.ts';
+
 import { echoOf } from '../scorers/controls.ts';
-import { giveUpEndlessPatterns } from '../scorers/give-up-endless-patterns.ts';
-import { type Grader, gradeAnswer, isLeftToJudges } from '../scorers/grade-answer.ts';
+import {
+  type Grader,
+  type GraderStores,
+  gradeAnswer,
+  isLeftToJudges,
+} from '../scorers/grade-answer.ts';
+import { type GroupCode, groupCode } from '../scorers/group-code.ts';
 import { metricsByConfig } from '../scorers/metrics-by-config.ts';
 import { scorerRegistry } from '../scorers/registry.ts';
 import { createSelector, type Selector } from '../spec/questions/select-questions.ts';
@@ -20,7 +25,7 @@ import { type Baseline, bestBaseline } from './baseline-report.ts';
 const MAX_QUESTIONS = 2000;
 
 /** What baselines are scored with. */
-export interface BaselineStores extends Grader {
+export interface BaselineStores extends GraderStores {
   readonly blobs: Pick<BlobStore, 'readLines'>;
 }
 
@@ -58,15 +63,15 @@ export async function countBaselines(
   for await (const { question } of readStoredQuestions(header, blobs)) {
     for (const sample of samples.values()) sample.add(question);
   }
-  const grader = { userCode: findingAll(userCode), scorers, patternLimitMs };
+  const grader = { userCode: findingAll(groupCode(userCode, header)), scorers, patternLimitMs };
   const counted = new Map<string, readonly Baseline[]>();
   for (const [key, sample] of samples) counted.set(key, await sample.score(grader));
   return new Map([...keys].map(([name, key]) => [name, counted.get(key) ?? []]));
 }
 
-function findingAll(endless: UserCode): UserCode {
-  const userCode = giveUpEndlessPatterns(endless);
+function findingAll(userCode: GroupCode): GroupCode {
   return {
+    ...userCode,
     match: async (pattern, text, limitMs) => {
       const found = await userCode.match(pattern, text, limitMs);
       return found.kind === 'none' ? { kind: 'found', text: text.trim() } : found;

@@ -107,7 +107,8 @@ async function readGrade(
     stores,
     judging,
   );
-  const error = grade.reason === AWAITING_JUDGE ? (attemptLog.at(-1)?.error ?? null) : null;
+  const waiting = grade.reason === AWAITING_JUDGE ? attemptLog.at(-1)?.error : undefined;
+  const error = waiting ?? grade.error ?? null;
   return { grade, error, calls };
 }
 
@@ -146,7 +147,7 @@ export function withoutRejected(
 ): GradedResult {
   if (!isWithheld(result, question, config, grader)) return result;
   const { metrics: _, confidence: __, ...answer } = result;
-  return { ...answer, ...ungraded(JUDGE_BELOW_FLOOR) };
+  return { ...answer, ...ungraded(JUDGE_BELOW_FLOOR), error: null };
 }
 
 /** An answer with the grade of its judges, if they are asked for one. Without one, it is ungraded. */

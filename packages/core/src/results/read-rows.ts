@@ -19,14 +19,14 @@ import type { BlobStore } from '../ports/blob-store.ts';
 import type { Ledger } from '../ports/ledger.ts';
 import { priceCall } from '../pricing/price-usage.ts';
 import { confidenceOf } from '../scorers/confidence/answer-alone.ts';
-import { giveUpEndlessPatterns, timeoutCountsSchema } from '../scorers/give-up-endless-patterns.ts';
-import type { Grader } from '../scorers/grade-answer.ts';
+import type { Grader, GraderStores } from '../scorers/grade-answer.ts';
 import { gradeResult, isGradedBy } from '../scorers/grade-result.ts';
+import { groupCode, timeoutCountsSchema } from '../scorers/group-code.ts';
 import { createSelector, selectorStateSchema } from '../spec/questions/select-questions.ts';
 import { type JudgedGrade, joinGrade, readGrades, withoutRejected } from './read-grades.ts';
 
 /** What rows are read from. An answer that another grading graded is graded again on the way. */
-export interface RowStores extends Grader {
+export interface RowStores extends GraderStores {
   readonly ledger: Ledger;
   readonly blobs: BlobStore;
   /**
@@ -100,7 +100,7 @@ export async function* readRowPages(
   { userCode: endless, ...others }: RowStores,
   from?: RowPosition,
 ): AsyncIterable<RowPage> {
-  const userCode = giveUpEndlessPatterns(endless, from?.timeoutCounts);
+  const userCode = groupCode(endless, header, from?.timeoutCounts);
   const stores = { ...others, userCode };
   const source = await openSource({ header, run, config }, stores);
   const selector = createSelector(config.select, from?.selector);
@@ -133,7 +133,7 @@ export async function* readRowsTogether(
 ): AsyncIterable<QuestionRow> {
   const readers = await Promise.all(
     cells.map(async ({ run, config }) => {
-      const userCode = giveUpEndlessPatterns(stores.userCode);
+      const userCode = groupCode(stores.userCode, header);
       const source = await openSource({ header, run, config }, { ...stores, userCode });
       return { source, selector: createSelector(config.select) };
     }),
@@ -171,11 +171,13 @@ export interface CellsOfConfig {
   readonly config: Config;
 }
 
+type SourceStores = Omit<RowStores, 'userCode'> & Grader;
+
 /** What all rows of a config in a run have in common. */
 interface RowSource {
   readonly run: string;
   readonly config: Config;
-  readonly stores: RowStores;
+  readonly stores: SourceStores;
   /** The discarded calls by question; undefined to read those of each page. */
   readonly discarded: ReadonlyMap<string, readonly Call[]> | undefined;
   /** By model; undefined where the recorded costs are those of the plan. */
@@ -185,7 +187,7 @@ interface RowSource {
 /** Reads discarded calls at once where rows are final, because a stage cannot list those of some cells for less. */
 async function openSource(
   { header, run, config }: CellsOfConfig,
-  stores: RowStores,
+  stores: SourceStores,
 ): Promise<RowSource> {
   const discarded =
     stores.untilFinal === undefined ? await readDiscarded(run, config, stores.ledger) : undefined;
@@ -237,30 +239,42 @@ async function rowsOf(
   const cells = await stores.ledger.readCells(run, config.name, ids);
   const grades = await readGrades(page, { run, config, cells }, stores);
   const paid = await readPaid([...cells.values()].filter(isUnrecorded), stores.ledger);
+  const regraded = await gradeAgain(page, { config, stores, cells });
   const rows: QuestionRow[] = [];
   for (const question of page) {
     const cell = cells.get(question.id);
-    const stored = cell?.result;
+    const stored = regraded.get(question.id) ?? cell?.result;
     const waste = wastes.get(question.id) ?? [];
-    // Most results have the right grade: no promise for each of them.
     const result =
       stored === undefined || stored.outcome === 'failed'
         ? describeUnanswered(cell, paid.get(question.id) ?? [])
-        : isGradedBy(config, stored) && config.judgedBy === undefined
+        : config.judgedBy === undefined
           ? stored
-          : withoutRejected(
-              joinGrade(
-                await gradeResult(stored, question, config, stores),
-                grades.get(question.id),
-              ),
-              question,
-              config,
-              stores,
-            );
+          : withoutRejected(joinGrade(stored, grades.get(question.id)), question, config, stores);
     const row = toRow(question, { run, config, result, waste });
     rows.push({ question, row: prices === undefined ? row : withPrices(row, prices) });
   }
   return rows;
+}
+
+/** The results that another grading has graded, by question: most have the right grade, and no promise is made for them. */
+async function gradeAgain(
+  page: readonly Question[],
+  {
+    config,
+    stores,
+    cells,
+  }: Pick<RowSource, 'config' | 'stores'> & { readonly cells: ReadonlyMap<string, CellRecord> },
+): Promise<ReadonlyMap<string, CellResult>> {
+  const others = page.flatMap((question) => {
+    const result = cells.get(question.id)?.result;
+    return result === undefined || isGradedBy(config, result) ? [] : [{ question, result }];
+  });
+  return new Map(
+    await mapBounded(others, limits.gradesAtOnce, async ({ question, result }) => {
+      return [question.id, await gradeResult(result, question, config, stores)] as const;
+    }),
+  );
 }
 
 /** What a row shows of a cell's result. */

@@ -20,16 +20,24 @@ import {
 import { assertNever, ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { PatternMatch, UserCode } from '../ports/user-code.ts';
+import { gradeByFile } from './grade-by-file.ts';
+import type { GroupCode } from './group-code.ts';
 import { scorerRegistry } from './registry.ts';
 import { stripReasoning } from './strip-reasoning.ts';
 
 /** What grading needs besides the answer. */
 export interface Grader {
-  readonly userCode: UserCode;
+  /** That of the group. */
+  readonly userCode: GroupCode;
   /** Where a scorer's kind is looked up. @default the built-in scorers */
   readonly scorers?: ScorerRegistry | undefined;
   /** The longest that a scorer's pattern may take. @default `limits.patternMs` */
   readonly patternLimitMs?: number | undefined;
+}
+
+/** What answers of any group are graded with. */
+export interface GraderStores extends Omit<Grader, 'userCode'> {
+  readonly userCode: UserCode;
 }
 
 /**
@@ -39,8 +47,8 @@ export interface Grader {
  * - `unparsed`: no text, nothing but reasoning (`reasoning-only`), or no answer in it that the scorer can
  *   read (`no-...`, or `cut-off` if the token limit ended the text before one); score 0, with the reason.
  * - `ungraded`: the question has no target (or `no-scorer` for its value), so the answer is neither right nor wrong; or the scorer's
- *   pattern took too long (`scorer-timeout`) or could not be run (`scorer-failed`); or its judge has to be asked first
- *   (`awaiting-judge`).
+ *   pattern or file took too long (`scorer-timeout`), failed (`scorer-failed`) or ended its process (`scorer-crashed`); or
+ *   its judge has to be asked first (`awaiting-judge`).
  *
  * @param judging - Who is asked, and the recorded verdicts. @default nobody was asked yet
  * @throws {ThriceError} `unsupported` for a kind that is not registered.
@@ -73,6 +81,10 @@ async function gradeBy(
       return await gradeText(scorer, { question, answer, parameters }, grader);
     case 'answer':
       return scorer.grade(answer, question, parameters);
+    case 'file': {
+      const answered = { ...answer, output: recorded.output };
+      return await gradeByFile({ scorer, parameters }, question, answered, grader.userCode);
+    }
     case 'verdicts': {
       const move = scorer.next({ question, answer, parameters, ...judging });
       return move.kind === 'grade' ? move.grade : ungraded(AWAITING_JUDGE);

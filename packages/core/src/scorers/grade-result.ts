@@ -14,7 +14,7 @@ export async function gradeResult(
   if (isGradedBy(config, result)) return result;
   const grade = await gradeAnswer(config.scorer, question, answerAlone(config, result), grader);
   const { metrics: _, ...answer } = result;
-  return { ...answer, ...grade, grading: config.grading };
+  return { ...answer, ...grade, error: grade.error ?? null, grading: config.grading };
 }
 
 /** Whether a result has the grade of the config's grading. A failed cell has no answer to grade. */

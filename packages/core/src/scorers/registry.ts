@@ -3,6 +3,7 @@ import { bbh } from './bbh.ts';
 import { by } from './by.ts';
 import { choice } from './choice.ts';
 import { exact } from './exact.ts';
+import { file } from './file.ts';
 import { includes } from './includes.ts';
 import { json } from './json.ts';
 import { judge } from './judge.ts';
@@ -23,5 +24,6 @@ export const scorerRegistry: ScorerRegistry = createScorerRegistry([
   json,
   judge,
   rubric,
+  file,
   by,
 ]);

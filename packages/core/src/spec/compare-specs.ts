@@ -13,6 +13,9 @@ export interface SpecChange {
 /** Keys whose texts are prompts: they may be confidential, so that only their lengths are shown. */
 const PROMPT_KEYS: ReadonlySet<string> = new Set(['prompt', 'system']);
 
+/** Before the path of a file of a scorer, whose text is its value. */
+const FILES = '.loaded.files.';
+
 /** Lists what an edited spec changes, in the order of its keys. A config that only one of them has is one change. */
 export function compareSpecs(before: BenchmarkSpec, after: BenchmarkSpec): readonly SpecChange[] {
   const names = namesOf(before);
@@ -25,14 +28,14 @@ export function compareSpecs(before: BenchmarkSpec, after: BenchmarkSpec): reado
 
 /** Describes a change of the value at a key; undefined for none. */
 export function describeChange(key: string, was: unknown, is: unknown): SpecChange {
-  const isPrompt = PROMPT_KEYS.has(key.split('.').at(-1) ?? '');
-  const [before, after] = [was, is].map((value) => showChanged(value, isPrompt));
+  const isLong = PROMPT_KEYS.has(key.split('.').at(-1) ?? '') || key.includes(FILES);
+  const [before, after] = [was, is].map((value) => showChanged(value, isLong));
   return { key, was: before ?? null, is: after ?? null };
 }
 
-function showChanged(value: unknown, isPrompt: boolean): string | null {
+function showChanged(value: unknown, isLong: boolean): string | null {
   if (value === undefined || value === null) return null;
-  return isPrompt ? `a text of ${String(value).length} characters` : showValue(value);
+  return isLong ? `a text of ${String(value).length} characters` : showValue(value);
 }
 
 /** A line about a change: where, before, after. */

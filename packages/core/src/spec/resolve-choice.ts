@@ -26,6 +26,19 @@ export function resolveChoice(
   };
 }
 
+/** A table of a spec with each scorer that it names, if it is one that chooses, named otherwise. */
+export function scorersIn(table: ScorerSpec, rename: (name: string) => string): ScorerSpec {
+  const { data } = table.kind === CHOOSING_KIND ? choiceSchema.safeParse(table) : {};
+  if (data === undefined) return table;
+  const { scorers, otherwise } = data;
+  const renamed = Object.entries(scorers).map(([value, name]) => [value, rename(name)]);
+  return {
+    ...table,
+    scorers: Object.fromEntries(renamed),
+    ...(otherwise !== undefined && { otherwise: rename(otherwise) }),
+  };
+}
+
 /**
  * Says what is wrong with the scorers that a scorer names, each with its place below the table.
  *

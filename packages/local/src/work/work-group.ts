@@ -5,7 +5,7 @@ import {
   editedMeanwhile,
   executeCell,
   type GroupRecord,
-  giveUpEndlessPatterns,
+  groupCode,
   Heartbeat,
   LaneHealth,
   openBudget,
@@ -411,7 +411,7 @@ class WorkLoop {
 
 /** What the work on each cell of a group needs, but for its breakers. */
 function cellWorkerOf(
-  { engine, benchmark, clientFor, governor, random, solvers, scorers, userCode }: WorkGroupOptions,
+  options: WorkGroupOptions,
   ofLoop: Pick<
     Worker,
     | 'sendTask'
@@ -424,13 +424,14 @@ function cellWorkerOf(
     | 'hasTimeToRecord'
   >,
 ): Omit<Worker, 'openBreakers'> {
+  const { engine, benchmark, clientFor, governor, random, solvers, scorers } = options;
   const { ledger, responseCache, blobs, batches, clock, workers } = engine;
   return {
     owner: workers.owner,
     benchmark,
     ...{ ledger, responseCache, blobs, batches },
     ...{ clock, random, createDigest: createNodeDigest },
-    ...{ solvers, scorers, userCode: giveUpEndlessPatterns(userCode) },
+    ...{ solvers, scorers, userCode: groupCode(options.userCode, options.header) },
     clientFor,
     governor,
     polls: new Map(),

@@ -1,13 +1,16 @@
-import { giveUpEndlessPatterns, limits, type Pattern, type UserCode } from '@thrice/core';
+import { groupCode, limits, type Pattern, type UserCode } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
+import { aGroupHeader } from '../../support/builders.ts';
+import { inProcessPatterns } from '../../support/in-process-patterns.ts';
 
 const endless: Pattern = { source: '(a+)+$', flags: '', match: 'first' };
 const { patternTimeouts } = limits;
+const header = aGroupHeader();
 
-describe('giveUpEndlessPatterns', () => {
+describe('the code of a group', () => {
   it('runs a pattern no more after its last timeout in a row, even where matches wait for each other', async () => {
     const { userCode, texts } = timingOutOn('hostile');
-    const guarded = giveUpEndlessPatterns(userCode);
+    const guarded = groupCode(userCode, header);
     const answers = [...Array<string>(patternTimeouts).fill('hostile'), 'fine', 'fine'];
 
     const matches = await Promise.all(answers.map((text) => guarded.match(endless, text, 10)));
@@ -18,7 +21,7 @@ describe('giveUpEndlessPatterns', () => {
 
   it('counts only timeouts in a row, each pattern for itself', async () => {
     const { userCode, texts } = timingOutOn('hostile');
-    const guarded = giveUpEndlessPatterns(userCode);
+    const guarded = groupCode(userCode, header);
     const almost = Array<string>(patternTimeouts - 1).fill('hostile');
     const answers = [...almost, 'fine', ...almost, 'fine'];
 
@@ -32,9 +35,9 @@ describe('giveUpEndlessPatterns', () => {
 
   it('continues with the counts of another', async () => {
     const { userCode, texts } = timingOutOn('hostile');
-    const first = giveUpEndlessPatterns(userCode);
+    const first = groupCode(userCode, header);
     await first.match(endless, 'hostile', 10);
-    const second = giveUpEndlessPatterns(userCode, first.timeoutCounts());
+    const second = groupCode(userCode, header, first.timeoutCounts());
 
     for (let no = 0; no < 2 * patternTimeouts; no += 1) await second.match(endless, 'hostile', 10);
 
@@ -46,6 +49,7 @@ describe('giveUpEndlessPatterns', () => {
 function timingOutOn(hostile: string) {
   const texts: string[] = [];
   const userCode: UserCode = {
+    ...inProcessPatterns,
     match: async (_, text) => {
       texts.push(text);
       return text === hostile ? { kind: 'timeout' } : { kind: 'found', text };

@@ -1,0 +1,76 @@
+import { basename, dirname, resolve } from 'node:path';
+import {
+  type BenchmarkSpec,
+  describeIssues,
+  ownScorerSchema,
+  type ScorerSpec,
+  scorersIn,
+} from '@thrice/core';
+import { systemClock } from '@thrice/local';
+import { CodeProcess } from '@thrice/user-code';
+
+/** All files of a scorer together, characters: a plan holds them. */
+const MAX_CHARACTERS = 500_000;
+
+/** What names a file where a scorer is expected, as in `./my-scorer.ts`. */
+const FILE = /\.[cm]?[jt]s$/;
+
+/** Gives each file that stands where the name of a scorer is expected a table. */
+export function nameScorerFiles(spec: BenchmarkSpec): {
+  readonly spec: BenchmarkSpec;
+  readonly problems: readonly string[];
+} {
+  const tables: Record<string, ScorerSpec> = { ...spec.scorers };
+  const problems: string[] = [];
+  const nameOf = (scorer: string): string => {
+    if (!FILE.test(scorer) || Object.hasOwn(spec.scorers, scorer)) return scorer;
+    const name = basename(scorer);
+    const other = tables[name];
+    if (other !== undefined && other['path'] !== scorer)
+      problems.push(
+        `scorers.${name}: expected one file of this name, received another as "${scorer}"; write [scorers.NAME] with kind = "file" and path = "${scorer}", and use that name`,
+      );
+    tables[name] ??= { kind: 'file', path: scorer };
+    return name;
+  };
+  const configs = spec.configs.map((config) =>
+    config.scorer === undefined ? config : { ...config, scorer: nameOf(config.scorer) },
+  );
+  const scorers = Object.fromEntries(
+    Object.entries(spec.scorers).map(([name, table]) => [name, scorersIn(table, nameOf)]),
+  );
+  return { spec: { ...spec, configs, scorers: { ...tables, ...scorers } }, problems };
+}
+
+/**
+ * Loads the file of a scorer, in a process of its own.
+ *
+ * @param specPath - Absolute.
+ * @returns The table with what the plan holds of the file, or what is wrong with it, after the name of the table.
+ */
+export async function loadScorerFile(
+  table: ScorerSpec,
+  specPath: string,
+): Promise<{ readonly table: ScorerSpec; readonly problem?: string }> {
+  if (table.kind !== 'file') return { table };
+  const path = String(table['path']);
+  const folder = dirname(specPath);
+  const failed = (problem: string) => ({ table, problem: `.path: ${path}: ${problem}` });
+  using code = new CodeProcess({ folder, files: [path] }, systemClock);
+  const loaded = await code.load();
+  if (loaded.kind === 'unloadable') return failed(`cannot be loaded: ${loaded.message}`);
+  const { exported, methods, files } = loaded;
+  if (!methods.includes('score')) {
+    return failed(`expected a function "score", received ${methods.join(', ') || 'no function'}`);
+  }
+  const { data, error } = ownScorerSchema.safeParse(exported);
+  if (data === undefined) {
+    return failed(describeIssues(error, ownScorerSchema, exported).join('; '));
+  }
+  const size = Object.values(files).reduce((sum, text) => sum + text.length, 0);
+  if (size > MAX_CHARACTERS) {
+    const problem = `expected at most ${MAX_CHARACTERS} characters with what it imports, received ${size}`;
+    return failed(`${problem}; read large tables from a file beside ${resolve(folder, path)}`);
+  }
+  return { table: { ...table, loaded: { files, ...data } } };
+}

@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import { type Grade, scored, ungraded } from '../domain/grade.ts';
+import type { Question } from '../domain/question.ts';
+import {
+  type AnswerText,
+  type ConfiguredScorer,
+  declaredMetrics,
+  type FileScorer,
+} from '../domain/scorer.ts';
+import { classOfCode, type ErrorCode } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { UserCall } from '../ports/user-code.ts';
+import type { GroupCode } from './group-code.ts';
+
+const EXPECTED_SCORE = 'expected a number from 0 to 1, or null';
+
+/** What the function `score` of a file returns. */
+const returnedSchema = z.strictObject({
+  /** True and false count as 1 and 0; null for an answer that it cannot grade. */
+  score: z.union(
+    [
+      z.number().min(0, EXPECTED_SCORE).max(1, EXPECTED_SCORE),
+      z.boolean().transform(Number),
+      z.null(),
+    ],
+    { error: EXPECTED_SCORE },
+  ),
+  answer: z.string().nullable().default(null),
+  reason: z.string().max(limits.errorTextChars).nullable().default(null),
+  metrics: z.record(z.string(), z.number().nullable()).default({}),
+});
+
+/** Has a file of the user grade an answer. Whatever the file does, the answer is ungraded at worst. */
+export async function gradeByFile(
+  configured: ConfiguredScorer & { readonly scorer: FileScorer },
+  question: Question,
+  { output, text: answerText, isCutOff }: AnswerText & { readonly output: string | null },
+  code: GroupCode,
+): Promise<Grade> {
+  const { scorer, parameters } = configured;
+  const { id, question: asked, messages, choices, target, rubric, tags, metadata } = question;
+  const input = {
+    ...{ id, question: asked, messages, choices, target, rubric, tags, metadata },
+    ...{ output, answer: answerText, isCutOff },
+  };
+  const { file, limitMs } = scorer.fileOf(parameters);
+  const called = await code.call({ file, method: 'score', input, limitMs });
+  if (called.kind !== 'returned') return failedGrade(called, limitMs);
+  const known = declaredMetrics(configured).map(({ name }) => name);
+  const { data, error } = returnedSchema.safeParse(called.value);
+  if (data === undefined) return failed('scorer-failed', `returned: ${z.prettifyError(error)}`);
+  const { score, answer, reason, metrics } = data;
+  // As they were returned: parsing leaves out a key that is none of its own.
+  const given = Object.keys((called.value as { readonly metrics?: object }).metrics ?? {});
+  const unknown = given.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const expected = known.length === 0 ? 'none, as the file declares none' : known.join(', ');
+    return failed('scorer-failed', `returned metrics: expected ${expected}, received "${unknown}"`);
+  }
+  const grade = score === null ? ungraded(reason ?? 'no-score', answer) : scored(score, answer);
+  return { ...grade, metrics, ...(score !== null && { reason }) };
+}
+
+function failedGrade(called: Exclude<UserCall, { kind: 'returned' }>, limitMs: number): Grade {
+  switch (called.kind) {
+    case 'timeout':
+      return failed('scorer-timeout', `took longer than ${limitMs / 1_000} s`);
+    case 'crashed':
+      return failed('scorer-crashed', called.message);
+    default:
+      return failed('scorer-failed', called.message);
+  }
+}
+
+function failed(code: ErrorCode, message: string): Grade {
+  const error = { class: classOfCode(code), code, message: message.slice(0, MESSAGE_CHARS) };
+  return { ...ungraded(code), error };
+}
+
+/** Enough for the stack of an error. */
+const MESSAGE_CHARS = 2_000;

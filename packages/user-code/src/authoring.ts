@@ -1,0 +1,6 @@
+// What a file of a user imports at run time from `@thrice/core`, whose types it is checked by in an editor.
+
+/** @see `scorer` of `@thrice/core` */
+export function scorer<Own>(own: Own): Own {
+  return own;
+}

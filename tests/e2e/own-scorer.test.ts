@@ -1,0 +1,214 @@
+import { existsSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import type { CellRow, Summary } from '@thrice/core';
+import { describe, expect, it } from 'vitest';
+import { billedPrice, paidTwice, startBillingVendor } from '../support/billing-vendor.ts';
+import { readCellRows } from '../support/cell-rows.ts';
+import { kill } from '../support/killed-runs.ts';
+import { callThrice, groupOf, startThrice } from '../support/run-thrice.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { waitWhileRunning } from '../support/wait-until.ts';
+
+const COUNT = 60;
+
+/** Partial credit, two figures, and an answer that it cannot grade. */
+const ownFile = `
+import { scorer } from '@thrice/core';
+import { shareOf } from './lib/share.ts';
+
+export default scorer({
+  version: 3,
+  metrics: { words: { unit: 'words', better: 'none' }, close: {} },
+  score({ id, answer, target }) {
+    const share = shareOf(Number(answer), Number(target?.[0]));
+    const metrics = { words: answer.split(' ').length, close: share };
+    if (id === 'q7') return { score: null, reason: 'spoiled', metrics };
+    return { score: share, answer, reason: share < 1 ? 'off' : null, metrics };
+  },
+});
+`;
+const imported = `
+export const shareOf = (given: number, wanted: number): number => (given === wanted ? 1 : 0.25);
+`;
+
+function files(url: string, more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const rows = Array.from({ length: COUNT }, (_, index) => ({
+    id: `q${index}`,
+    question: `What is ${index} and what is missing to 42?`,
+    target: '42',
+  }));
+  return {
+    'own.toml': `questions = "questions.jsonl"
+[lanes.lab]
+base_url = "${url}"
+[[configs]]
+name = "a"
+model = "lab/m"
+scorer = "./own.ts"
+max_tokens = 100
+${billedPrice('lab/m')}`,
+    'questions.jsonl': rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
+    'own.ts': ownFile,
+    'lib/share.ts': imported,
+    ...more,
+  };
+}
+
+/** Every fourth answer is wrong. */
+const answers = (call: string) =>
+  Number(/\/q(\d+)\//.exec(call)?.[1]) % 4 === 0 ? 'forty two' : '42';
+
+async function rowsOf(folder: TemporaryFolder, group: string): Promise<readonly CellRow[]> {
+  return await readCellRows(folder.resolve('.thrice'), group, 'a');
+}
+
+/** What a row says of its grade. */
+function gradeOf({ id, outcome, score, reason, metrics }: CellRow) {
+  return { id, outcome, score, reason, metrics };
+}
+
+describe('a scorer of one’s own, a file beside the spec', () => {
+  const thrice = async (folder: TemporaryFolder, ...argv: readonly string[]) =>
+    await callThrice(argv, { cwd: folder.path });
+
+  it('gives fractions, figures and what it cannot grade, and pays for each answer once over kills', async () => {
+    await using vendor = await startBillingVendor(answers);
+    await using folder = await temporaryFolder(files(vendor.url));
+    await using running = startThrice(['run', 'own.toml', '--parallel', '2'], { cwd: folder.path });
+    await waitWhileRunning('some are paid', [running], () => vendor.billed.size >= 10);
+
+    const wasAlive = await kill(running);
+    const resumed = await thrice(folder, 'resume', groupOf(running));
+
+    const group = groupOf(running);
+    const verified = await thrice(folder, 'verify', group);
+    const rows = await rowsOf(folder, group);
+    expect(wasAlive).toBe(true);
+    expect([resumed.exitCode, verified.exitCode]).toEqual([1, 0]);
+    expect(vendor.billed.size).toBe(COUNT);
+    // Those that were in flight.
+    expect(paidTwice(vendor).length).toBeLessThanOrEqual(2);
+    expect(rows.map(gradeOf)).toEqual(
+      rows.map(({ id }) => {
+        const isRight = Number(id.slice(1)) % 4 !== 0;
+        const metrics = { words: isRight ? 1 : 2, close: isRight ? 1 : 0.25 };
+        if (id === 'q7')
+          return { id, outcome: 'ungraded', score: null, reason: 'spoiled', metrics };
+        const reason = isRight ? null : 'off';
+        return { id, outcome: 'scored', score: isRight ? 1 : 0.25, reason, metrics };
+      }),
+    );
+    expect(rows[0]?.grading).toMatchObject({ number: 1, scorer: 'file', version: 3 });
+    const path = folder.resolve('.thrice/runs', group, 'summary.json');
+    const { configs } = JSON.parse(await readFile(path, 'utf8')) as Summary;
+    expect(configs[0]?.metrics?.['words']).toMatchObject({ unit: 'words', better: 'none' });
+    expect(configs[0]?.replicates[0]?.metrics?.['words']).toMatchObject({
+      n: COUNT,
+      sum: COUNT + COUNT / 4,
+    });
+  });
+
+  it('grades as it was planned, whatever becomes of the file; other bytes are taken in by an edit', async () => {
+    await using vendor = await startBillingVendor(answers);
+    await using folder = await temporaryFolder(files(vendor.url));
+    const group = groupOf(await thrice(folder, 'run', 'own.toml'));
+    const planned = (await rowsOf(folder, group)).map(gradeOf);
+
+    await writeFile(folder.resolve('lib/share.ts'), imported.replace('0.25', '0.5'));
+    const again = await thrice(folder, 'rescore', group);
+    const afterEdit = (await rowsOf(folder, group)).map(gradeOf);
+    const edited = await thrice(folder, 'resume', group, '--spec', 'own.toml');
+    const taken = await rowsOf(folder, group);
+    await rm(folder.resolve('own.ts'));
+    const verified = await thrice(folder, 'verify', group);
+    const withoutFile = await thrice(folder, 'summarize', group);
+
+    expect([again.exitCode, edited.exitCode, verified.exitCode, withoutFile.exitCode]).toEqual([
+      1, 1, 0, 0,
+    ]);
+    expect(afterEdit).toEqual(planned);
+    expect(edited.stderr).toContain(
+      `scorers.own.ts.loaded.files.lib/share.ts: was a text of ${imported.length} characters`,
+    );
+    expect(taken[0]).toMatchObject({ score: 0.5, grading: { number: 2 } });
+    expect(vendor.billed.size).toBe(COUNT);
+  });
+
+  it('leaves an answer ungraded that it fails on, says why, and goes on', async () => {
+    const hostile = `
+      export default {
+        version: 1,
+        score({ id }: { id: string }) {
+          if (id === 'q1') throw new TypeError('no such unit');
+          if (id === 'q2') process.exit(0);
+          if (id === 'q3') for (;;);
+          if (id === 'q4') return { score: Number.NaN };
+          if (id === 'q5') return { score: 2 };
+          if (id === 'q6') return { score: 1, metrics: { undeclared: 1 } };
+          if (id === 'q7') return { score: process.env['LAB_API_KEY'] === undefined ? 1 : 0 };
+          return { score: 0.5 };
+        },
+      };`;
+    await using vendor = await startBillingVendor(answers);
+    await using folder = await temporaryFolder(files(vendor.url, { 'own.ts': hostile }));
+    const spec = await readFile(folder.resolve('own.toml'), 'utf8');
+    const table = '[scorers.quick]\nkind = "file"\npath = "own.ts"\ntimeout_s = 1\n';
+    const keyed = spec.replace('[[configs]]', `api_key_env = "LAB_API_KEY"\n${table}[[configs]]`);
+    await writeFile(folder.resolve('own.toml'), keyed.replace('./own.ts', 'quick'));
+
+    const environment = { LAB_API_KEY: 'secret' };
+    const ran = await callThrice(['run', 'own.toml'], { cwd: folder.path, environment });
+
+    const group = groupOf(ran);
+    const rows = await rowsOf(folder, group);
+    const reasonOf = (id: string) => rows.find((row) => row.id === id)?.reason;
+    expect(ran.exitCode).toBe(1);
+    expect(['q1', 'q2', 'q3', 'q4', 'q5', 'q6'].map(reasonOf)).toEqual([
+      'scorer-failed',
+      'scorer-crashed',
+      'scorer-timeout',
+      'scorer-failed',
+      'scorer-failed',
+      'scorer-failed',
+    ]);
+    expect(rows.find(({ id }) => id === 'q7')?.score).toBe(1);
+    expect(rows.filter(({ score }) => score === 0.5)).toHaveLength(COUNT - 7);
+    expect(ran.stderr).toMatch(/TypeError: no such unit.*own\.ts:5/);
+    const shown = await thrice(folder, 'show', `${group}-r1`, 'a', 'q1');
+    expect(shown.stdout).toMatch(
+      /error \[scorer-failed\] TypeError: no such unit\n {4}at Object\.score \(own\.ts:5:\d+\)/,
+    );
+    expect((await thrice(folder, 'verify', group)).exitCode).toBe(0);
+  });
+
+  it.each([
+    ['a missing file', {}, /scorers\.own\.ts\.path: \.\/own\.ts: cannot be loaded:.*own\.ts/s],
+    [
+      'code that Node cannot strip',
+      {
+        'own.ts': 'enum Grade { right }\nexport default { version: 1, score: () => Grade.right };',
+      },
+      /own\.ts:1/,
+    ],
+    [
+      'no function',
+      { 'own.ts': 'export default { version: 1 };' },
+      /expected a function "score", received no function/,
+    ],
+    ['no version', { 'own.ts': 'export default { score: () => 1 };' }, /version/],
+    [
+      'a figure of no name',
+      { 'own.ts': 'export default { version: 1, metrics: { "A b": {} }, score: () => 1 };' },
+      /expected a name of lower-case letters/,
+    ],
+  ] as const)('is refused before a run: %s', async (_, own, problem) => {
+    await using folder = await temporaryFolder({ ...files('http://127.0.0.1:9'), ...own });
+    if (!('own.ts' in own)) await rm(folder.resolve('own.ts'));
+
+    const ran = await thrice(folder, 'run', 'own.toml');
+
+    expect(ran).toMatchObject({ exitCode: 64, stdout: '' });
+    expect(ran.stderr).toMatch(problem);
+    expect(existsSync(folder.resolve('.thrice/runs'))).toBe(false);
+  });
+});
