@@ -181,6 +181,45 @@ describe('a scorer of one’s own, a file beside the spec', () => {
     expect((await thrice(folder, 'verify', group)).exitCode).toBe(0);
   });
 
+  it('may be a command, which reads and writes lines, through kill, resume, rescore and verify', async () => {
+    const script = `
+      import { readFileSync } from 'node:fs';
+      const lines = readFileSync(0, 'utf8').trim().split('\\n');
+      for (const { id, config, answer, target } of lines.map((line) => JSON.parse(line)).reverse()) {
+        const metrics = { named: config === 'a' ? 1 : 0 };
+        if (id !== 'q7') console.log(JSON.stringify({ id, score: target.includes(answer) ? 1 : 0.25, metrics }));
+      }`;
+    await using vendor = await startBillingVendor(answers);
+    await using folder = await temporaryFolder(files(vendor.url, { 'score.mjs': script }));
+    const path = folder.resolve('own.toml');
+    const table = `[scorers.close]\ncommand = ["${process.execPath}", "score.mjs"]\nmetrics = { named = {} }\n`;
+    const spec = (await readFile(path, 'utf8')).replace('./own.ts', 'close');
+    await writeFile(path, spec.replace('[[configs]]', `${table}[[configs]]`));
+    await using running = startThrice(['run', 'own.toml', '--parallel', '2'], { cwd: folder.path });
+    await waitWhileRunning('some are paid', [running], () => vendor.billed.size >= 10);
+    await kill(running);
+    const group = groupOf(running);
+    const resumed = await thrice(folder, 'resume', group);
+    const before = (await rowsOf(folder, group)).map(gradeOf);
+
+    await writeFile(folder.resolve('score.mjs'), script.replace('0.25', '0.5'));
+    const rescored = await thrice(folder, 'rescore', group, '--spec', 'own.toml');
+    await rm(folder.resolve('score.mjs'));
+    const after = await rowsOf(folder, group);
+    const verified = await thrice(folder, 'verify', group);
+    const summarized = await thrice(folder, 'summarize', group);
+
+    expect([resumed, rescored, verified, summarized].map(({ exitCode }) => exitCode)).toEqual([
+      1, 1, 0, 0,
+    ]);
+    expect(before[0]).toMatchObject({ score: 0.25, metrics: { named: 1 } });
+    expect(before[1]).toMatchObject({ score: 1 });
+    expect(before[7]).toMatchObject({ outcome: 'ungraded', reason: 'scorer-failed' });
+    expect(after[0]).toMatchObject({ score: 0.5, grading: { number: 2, scorer: 'command' } });
+    expect(rescored.stderr).toContain('it wrote no line for this answer');
+    expect(vendor.billed.size).toBe(COUNT);
+  });
+
   it.each([
     ['a missing file', {}, /scorers\.own\.ts\.path: \.\/own\.ts: cannot be loaded:.*own\.ts/s],
     [

@@ -270,6 +270,7 @@ export {
   type ScorerRegistry,
   type ScorerSpec,
   type TextScorer,
+  type UserCommand,
   type UserFile,
 } from './domain/scorer.ts';
 export { isSameSubmission, type Submission, submissionSchema } from './domain/submission.ts';

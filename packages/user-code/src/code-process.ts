@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Clock, UserCall, UserFile } from '@thrice/core';
 import { type Reply, type Request, type Returned, replySchema } from './messages.ts';
+import { type Batch, settleEach } from './settle-each.ts';
 
 /** Heap of the process, MB. */
 const MAX_HEAP_MB = 512;
@@ -63,52 +64,39 @@ export class CodeProcess implements Disposable {
   /**
    * Calls a function of the file once for each input, in this order.
    *
-   * Where a call takes too long or ends the process, it is found by making those again whose results were not sent yet, each by
-   * itself: so calls may be made twice.
+   * Where a call takes too long or ends the process, it is found by making those again whose results were not sent yet, one by
+   * one: so calls may be made twice.
    *
    * @param limitMs - The longest that one call may take, > 0.
-   * @returns The outcomes, in the order of the inputs.
+   * @returns How each ended, in the order of the inputs.
    */
   async call(
     method: string,
     inputs: readonly unknown[],
     limitMs: number,
   ): Promise<readonly UserCall[]> {
-    return await this.#inTurn(async () => {
-      const outcomes: UserCall[] = [];
-      let isAlone = inputs.length === 1;
-      while (outcomes.length < inputs.length) {
-        const next = inputs.slice(outcomes.length, isAlone ? outcomes.length + 1 : undefined);
-        const { results, failure } = await this.#callNext(method, next, limitMs);
-        outcomes.push(...results);
-        if (failure !== undefined && isAlone) outcomes.push(failure);
-        isAlone ||= failure !== undefined;
-      }
-      return outcomes;
-    });
+    return await this.#inTurn(
+      async () => await settleEach(inputs, async (next) => await this.#give(method, next, limitMs)),
+    );
   }
 
-  async #callNext(
-    method: string,
-    inputs: readonly unknown[],
-    limitMs: number,
-  ): Promise<{ readonly results: readonly UserCall[]; readonly failure?: UserCall }> {
+  async #give(method: string, inputs: readonly unknown[], limitMs: number): Promise<Batch> {
     const { loaded, code } = await this.#start();
     if (loaded.kind === 'unloadable') {
-      return { results: [], failure: { kind: 'crashed', message: loaded.message } };
+      return { ended: [], failure: { kind: 'crashed', message: loaded.message } };
     }
-    const results: UserCall[] = [];
+    const ended: UserCall[] = [];
     code.send({ kind: 'call', method, inputs });
-    while (results.length < inputs.length) {
+    while (ended.length < inputs.length) {
       const reply = await code.nextReply(limitMs);
       if (reply.kind === 'results') {
-        results.push(...reply.results.slice(0, inputs.length - results.length).map(toOutcome));
+        ended.push(...reply.results.slice(0, inputs.length - ended.length).map(toOutcome));
         continue;
       }
       this.#stop();
-      return { results, failure: toFailure(reply) };
+      return { ended, failure: toFailure(reply) };
     }
-    return { results };
+    return { ended };
   }
 
   async #start(): Promise<{ readonly loaded: LoadedCode; readonly code: RunningCode }> {

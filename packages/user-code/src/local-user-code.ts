@@ -8,17 +8,21 @@ import type {
   UserCode,
 } from '@thrice/core';
 import { CodeProcess } from './code-process.ts';
+import { CommandProcess } from './command-process.ts';
 import { ThreadPatternMatcher } from './thread-pattern-matcher.ts';
 
-/** Runs patterns in a thread, and each file in a process of its own. */
+/** Runs patterns in a thread, and each file and command in a process of its own. */
 export class LocalUserCode implements UserCode, Disposable {
   readonly #clock: Clock;
   readonly #patterns: ThreadPatternMatcher;
-  /** By folder and files. */
-  readonly #files = new Map<string, OpenFile>();
+  readonly #environment: Readonly<Record<string, string | undefined>>;
+  /** By folder, and files or command. */
+  readonly #open = new Map<string, GatheredCalls>();
 
-  constructor(clock: Clock) {
+  /** @param environment - That of this process, of which commands see a few variables, and files none. */
+  constructor(clock: Clock, environment: Readonly<Record<string, string | undefined>>) {
     this.#clock = clock;
+    this.#environment = environment;
     this.#patterns = new ThreadPatternMatcher(clock);
   }
 
@@ -26,36 +30,44 @@ export class LocalUserCode implements UserCode, Disposable {
     return this.#patterns.match(pattern, text, limitMs);
   }
 
-  call({ file, specPath, ...call }: UserCallRequest): Promise<UserCall> {
+  call({ code, specPath, ...call }: UserCallRequest): Promise<UserCall> {
     const folder = dirname(specPath);
-    const key = JSON.stringify([folder, file.files]);
-    const open =
-      this.#files.get(key) ?? new OpenFile(new CodeProcess({ folder, ...file }, this.#clock));
-    this.#files.set(key, open);
+    const key = JSON.stringify([folder, code]);
+    const open = this.#open.get(key) ?? new GatheredCalls(this.#start(code, folder));
+    this.#open.set(key, open);
     return open.call(call);
+  }
+
+  #start(code: UserCallRequest['code'], folder: string): CodeProcess | CommandProcess {
+    return 'command' in code
+      ? new CommandProcess(code, folder, this.#clock, this.#environment)
+      : new CodeProcess({ folder, files: code.files }, this.#clock);
   }
 
   [Symbol.dispose](): void {
     this.#patterns[Symbol.dispose]();
-    for (const open of this.#files.values()) open[Symbol.dispose]();
-    this.#files.clear();
+    for (const open of this.#open.values()) open[Symbol.dispose]();
+    this.#open.clear();
   }
 }
 
-type Call = Omit<UserCallRequest, 'file' | 'specPath'>;
+type Call = Omit<UserCallRequest, 'code' | 'specPath'>;
 
 interface WaitingCall {
   readonly call: Call;
   readonly settle: (ended: UserCall) => void;
 }
 
-/** Gathers the calls that are made while others run: one message for many takes a twentieth of the time of each. */
-class OpenFile implements Disposable {
-  readonly #process: CodeProcess;
+/**
+ * Gathers the calls that are made while others run: a message for many takes a twentieth of the time of one for each, and a
+ * command is started for all of them.
+ */
+class GatheredCalls implements Disposable {
+  readonly #process: CodeProcess | CommandProcess;
   #waiting: WaitingCall[] = [];
   #isRunning = false;
 
-  constructor(process: CodeProcess) {
+  constructor(process: CodeProcess | CommandProcess) {
     this.#process = process;
   }
 

@@ -330,8 +330,8 @@ const inOtherTables = mistakes((more) => given({ more }))`
   [prices."lab/m"]\nprompt = 1\ncompletion = 2 => spec: prices."lab/m".input: expected a number, received nothing\nspec: prices."lab/m".output: expected a number, received nothing\nspec: prices."lab/m".prompt: unknown key; did you mean "input"?\nspec: prices."lab/m".completion: unknown key; did you mean "output"?
   [prices."gpt-5"]\ninput = 1\noutput = 2 => spec: prices.gpt-5: expected lane/model, as in openai/gpt-5.2
   [prices.lab.m]\ninput = 1\noutput = 2 => spec: prices.lab: expected lane/model, as in openai/gpt-5.2
-  [scorers.close]\nkind = "numerical" => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "json", "judge", "rubric", "file" or "by", received "numerical"; did you mean "numeric"?
-  [scorers.close]\ntolerance = 1 => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "json", "judge", "rubric", "file" or "by", received nothing
+  [scorers.close]\nkind = "numerical" => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "json", "judge", "rubric", "file", "command" or "by", received "numerical"; did you mean "numeric"?
+  [scorers.close]\ntolerance = 1 => spec: scorers.close.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "json", "judge", "rubric", "file", "command" or "by", received nothing
   [scorers.close]\nkind = "numeric"\ntolerence = 0.1 => spec: scorers.close.tolerence: unknown key; did you mean "tolerance"?
   [scorers.last]\nkind = "regex"\npattern = '(\d+' => spec: scorers.last.pattern: expected a valid regular expression, received "(\\d+"
   [select]\nlimits = 3 => spec: select.limits: unknown key; did you mean "limit"?

@@ -142,7 +142,7 @@ describe('a spec', () => {
     [
       'an unknown scorer kind',
       { ...minimal, scorers: { q: { kind: 'guess' } } },
-      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "json", "judge", "rubric", "file" or "by", received "guess"',
+      'scorers.q.kind: expected "exact", "choice", "includes", "bbh", "numeric", "regex", "keyword", "json", "judge", "rubric", "file", "command" or "by", received "guess"',
     ],
     [
       'an invalid pattern',

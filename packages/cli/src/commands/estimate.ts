@@ -125,7 +125,7 @@ async function runPilot(
     isJson: false,
   });
   if (exitCode !== exitCodes.complete && exitCode !== exitCodes.withoutScore) return exitCode;
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const { ledger, blobs } = engine;
   const configs = await readPilot(header, checked.promptSizes, { ledger, blobs, userCode });
   const count = sum([...configs.values()].map(({ cells }) => cells.length));

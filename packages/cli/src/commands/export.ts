@@ -33,7 +33,7 @@ export async function exportGroup(
     });
   }
   using engine = openExistingEngine(options.dir, terminal);
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const { group, runs } = await findRuns(engine.ledger, name, folderFlag(options.dir));
   const run = onlyRun(runs, name);
   const stores = { ledger: engine.ledger, blobs: engine.blobs, userCode };

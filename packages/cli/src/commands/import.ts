@@ -125,7 +125,7 @@ async function importFile(
     },
     { ledger, blobs, responseCache, createDigest: createNodeDigest },
   );
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const stores = { ledger, blobs, clock, userCode };
   const summary = await finalizeGroup(group, stores, { earlyEnd: undefined });
   const digest = createNodeDigest();

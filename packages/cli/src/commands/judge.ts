@@ -67,7 +67,7 @@ export async function judgeGroup(
       { group: found, judging, blobs: engine.blobs },
       terminal,
     );
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const { ledger, blobs, budgets, clock } = engine;
   const stores = { ledger, blobs, budgets, clock, userCode };
   const isProbed = options.probe === true;

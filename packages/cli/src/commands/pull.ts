@@ -39,7 +39,7 @@ export async function pullFrom(
   const group = await findGroup(stage.ledger, name);
   if (await hasCellsLeft(group.header, stage)) refuseCopiedBudget(group);
   using engine = openEngine(options.dir, terminal);
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const counts = await copyHere(group, stage, engine, terminal);
   await finalize(group, counts, engine, userCode);
   printCounts(`pulled ${group.header.group} from stage ${options.stage}`, counts, {

@@ -35,7 +35,7 @@ export async function rerunRun(
   const configs = chooseConfigs(prepared.benchmark.configs, options.configs);
   // Whatever is refused above leaves the group as it was.
   await engine.ledger.setGroupState(header.group, 'active');
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const stores = {
     ledger: engine.ledger,
     blobs: engine.blobs,

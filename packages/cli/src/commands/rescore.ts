@@ -93,7 +93,7 @@ export async function regradeGroup(
   if (options.stage !== undefined)
     return await regradeInStage(terminal, name, options.stage, decide);
   using engine = openExistingEngine(options.dir, terminal);
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const { ledger, blobs, budgets, clock, folder } = engine;
   const group = await findGroup(ledger, name);
   const onRow = reportRescoring(group.header, terminal, clock);

@@ -73,7 +73,7 @@ async function editLocally(
   if (spec === undefined)
     return budgetUsd === undefined ? group : await changeBudget(terminal, group, engine, budgetUsd);
   const edit = await prepareEdit(terminal, group, spec, options);
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const { ledger, blobs, batches, clock } = engine;
   const stores = { ledger, blobs, batches, clock, userCode, createDigest: createNodeDigest };
   const header = await alone('resume', group.header, engine, () => editGroup(edit, stores));

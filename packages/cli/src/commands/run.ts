@@ -70,7 +70,7 @@ async function runLocally(
   using signals = listenForStop();
   const { clock } = engine;
   const plan = { benchmark, draft, source, checked, skipped, clock, random: Math.random };
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const bought = await countBoughtCalls(prepared, {
     earlier: { groups, responseCache, ledger, userCode: groupCode(userCode, draft) },
   });

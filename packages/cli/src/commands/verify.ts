@@ -70,7 +70,7 @@ async function verify(
   const createDigest = createNodeDigest;
   using published = openFiles(files, options, terminal);
   if (published !== undefined) {
-    using userCode = openUserCode();
+    using userCode = openUserCode(terminal);
     const { header, benchmark } = await published.findGroup(name);
     const { blobs, folder } = published;
     const listFiles = fileLister(folder);

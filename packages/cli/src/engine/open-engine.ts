@@ -18,7 +18,7 @@ export async function openEngine(options: EngineOptions, terminal: Terminal): Pr
     return await openStageEngine(options.stage);
   }
   const engine = openExistingEngine(options.dir, terminal);
-  const userCode = openUserCode();
+  const userCode = openUserCode(terminal);
   const { clock, ledger, responseCache, blobs, records, folder: place } = engine;
   return {
     clock,

@@ -79,8 +79,8 @@ export function openHttpTransport({ environment }: Terminal): HttpTransport {
 }
 
 /** Opens what runs patterns and files of users; its thread and processes start with the first use. */
-export function openUserCode(): UserCode & Disposable {
-  return new LocalUserCode(systemClock);
+export function openUserCode({ environment }: Terminal): UserCode & Disposable {
+  return new LocalUserCode(systemClock, environment);
 }
 
 /** Whether a lane's key is set; never the key. */

@@ -52,7 +52,7 @@ export async function loadRecordedCalls(
   terminal: Terminal,
 ): Promise<readonly RecordedCall[]> {
   using engine = openExistingEngine(dir, terminal);
-  using userCode = openUserCode();
+  using userCode = openUserCode(terminal);
   const { group, runs } = await findRuns(engine.ledger, name);
   const moved = withMovedLanes(group);
   const { ledger, blobs } = engine;

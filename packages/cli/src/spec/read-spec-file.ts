@@ -13,7 +13,7 @@ import {
 import { createNodeDigest, fileSourceReader } from '@thrice/local';
 import { parse as parseToml } from 'smol-toml';
 import { describeSyntax } from './describe-syntax.ts';
-import { loadScorerFile, nameScorerFiles } from './load-scorer-files.ts';
+import { loadUserScorer, nameScorerFiles } from './load-user-scorers.ts';
 import { pathResolver } from './path-resolver.ts';
 
 /** A parsed spec, with the texts of its prompt files and the files of its scorers. */
@@ -114,7 +114,7 @@ async function inlineFiles(
   const scorers = await Promise.all(
     Object.entries(spec.scorers).map(
       async ([name, given]): Promise<readonly [name: string, table: ScorerSpec]> => {
-        const { table, problem } = await loadScorerFile(given, path);
+        const { table, problem } = await loadUserScorer(given, path);
         if (problem !== undefined) problems.push(`scorers.${name}${problem}`);
         return [name, await inline<ScorerSpec & PromptKeys>(table, `scorers.${name}`)];
       },

@@ -93,7 +93,7 @@ export async function openStage(name: string): Promise<CloudEngine> {
   const cloudwatch = new CloudWatchClient(clientConfig(requests));
   const stage = await findStage(dynamo, name);
   const blobs = new S3BlobStore({ client: s3, bucket: stage.bucketName });
-  const userCode = new LocalUserCode(systemClock);
+  const userCode = new LocalUserCode(systemClock, {});
   const table = { client: dynamo, tableName: stage.tableName, clock: systemClock, random };
   return {
     stage,

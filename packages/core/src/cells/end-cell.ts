@@ -45,7 +45,8 @@ export async function completeCell(
   const { config, worker } = cell;
   const calls = callsOf(cell.journal.performed);
   const answer = toRecordedAnswer(move);
-  const grade = await gradeAnswer(config.scorer, question, answerAlone(config, answer), worker);
+  const grader = { ...worker, config: config.name };
+  const grade = await gradeAnswer(config.scorer, question, answerAlone(config, answer), grader);
   return await storeResult(cell, {
     ...answer,
     ...grade,

@@ -4,7 +4,7 @@ import { notifiedEventSchema } from './notification.ts';
 import { priceSchema } from './price.ts';
 import { questionColumnsSchema } from './question-columns.ts';
 import { specRulingsSchema } from './ruling.ts';
-import { type Scorer, type ScorerSpec, scorerSpecSchema } from './scorer.ts';
+import { COMMAND_KIND, type Scorer, type ScorerSpec, scorerSpecSchema } from './scorer.ts';
 
 const nameSchema = z
   .string()
@@ -254,9 +254,15 @@ function registeredSolverSchema(kinds: readonly string[]): z.ZodType<string> {
 function registeredScorerSchema(scorers: readonly Scorer[]): z.ZodType<ScorerSpec> {
   const [first, ...others] = scorers.map(({ kind, parameters, planned = [] }) => {
     const given = Object.entries(parameters.shape).filter(([key]) => !planned.includes(key));
-    return z.strictObject({ kind: z.literal(kind), ...Object.fromEntries(given) });
+    return z.strictObject({ kind: kindSchema(kind), ...Object.fromEntries(given) });
   });
   return first === undefined ? z.never() : z.discriminatedUnion('kind', [first, ...others]);
+}
+
+/** A table without a kind is one with a command. */
+function kindSchema(kind: string) {
+  const literal = z.literal(kind);
+  return kind === COMMAND_KIND ? literal.optional().default(kind) : literal;
 }
 
 function specSchema({

@@ -12,6 +12,8 @@ export type ScorerSpec = Readonly<z.infer<typeof scorerSpecSchema>>;
 
 /** The kind of scorer that leaves each question to another one. */
 export const CHOOSING_KIND = 'by';
+/** The kind of scorer that a table may leave out. */
+export const COMMAND_KIND = 'command';
 /** Such a scorer once its spec is resolved: it has the tables of the scorers that it names. */
 const choiceSchema = z.object({
   kind: z.literal(CHOOSING_KIND),
@@ -70,6 +72,14 @@ export const userFileSchema = z.strictObject({
 });
 /** A file that a user wrote, with the files that it imports. */
 export type UserFile = Readonly<z.infer<typeof userFileSchema>>;
+
+/** A command that a user wrote. It runs in the folder of the spec. */
+export interface UserCommand {
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  /** The arguments that are files of text, with the texts that were planned. */
+  readonly files: Readonly<Record<string, string>>;
+}
 
 /** What a model said, as a scorer reads it. */
 export interface AnswerText {
@@ -149,12 +159,15 @@ export interface AnswerScorer<Parameters extends z.ZodObject = z.ZodObject>
   grade(answer: AnswerText, question: Question, parameters: z.infer<Parameters>): Grade;
 }
 
-/** Has a user's own function give the score. */
-export interface FileScorer<Parameters extends z.ZodObject = z.ZodObject>
+/** Has code of the user give the score. */
+export interface UserScorer<Parameters extends z.ZodObject = z.ZodObject>
   extends ScorerBase<Parameters> {
-  readonly reads: 'file';
-  /** The file whose function `score` is called, and how long a call may take, ms. */
-  fileOf(parameters: z.infer<Parameters>): { readonly file: UserFile; readonly limitMs: number };
+  readonly reads: 'user-code';
+  /** What gives it, and how long it may take, ms: a file for one answer, a command from one answer to the next. */
+  codeOf(parameters: z.infer<Parameters>): {
+    readonly code: UserFile | UserCommand;
+    readonly limitMs: number;
+  };
 }
 
 /** An answer to be judged, and what has been said of it so far. */
@@ -208,7 +221,7 @@ export interface ChoosingScorer<Parameters extends z.ZodObject = z.ZodObject>
 export type GradingScorer<Parameters extends z.ZodObject = z.ZodObject> =
   | TextScorer<Parameters>
   | AnswerScorer<Parameters>
-  | FileScorer<Parameters>
+  | UserScorer<Parameters>
   | JudgedScorer<Parameters>;
 
 /** What a spec may name as its scorer. */

@@ -1,4 +1,4 @@
-import type { Pattern, UserFile } from '../domain/scorer.ts';
+import type { Pattern, UserCommand, UserFile } from '../domain/scorer.ts';
 
 /** How the match of a pattern ended. */
 export type PatternMatch =
@@ -23,19 +23,21 @@ export type UserCall =
   /** The time limit ended before the call did. */
   | { readonly kind: 'timeout' };
 
-/** The call of a function of a file. */
+/** The call of a function of a file, or an answer for a command. */
 export interface UserCallRequest {
-  readonly file: UserFile;
-  /** The spec that names the file: what the file imports that is not in the plan is looked for from there. */
+  readonly code: UserFile | UserCommand;
+  /** The spec that names it: what a file imports that is not in the plan is looked for from there, and a command runs there. */
   readonly specPath: string;
+  /** The function of a file. */
   readonly method: string;
-  readonly input: unknown;
-  /** The longest that the call may take, > 0. */
+  /** For a command, an object with an `id`. */
+  readonly input: object;
+  /** The longest that the call may take, > 0; for a command, how long it may be silent. */
   readonly limitMs: number;
 }
 
 /**
- * Runs what users write: patterns, which may take hours on a short text, and files, which may do anything.
+ * Runs what users write: patterns, which may take hours on a short text, and files and commands, which may do anything.
  *
  * **Isolation.** Nothing of it blocks the caller's event loop, ends its process, or sees its keys.
  * **Limits.** Matches run one after the other, and so do the calls of one file; the time limit of each starts when it does.
@@ -47,6 +49,6 @@ export interface UserCode {
    * @param limitMs - The longest that the match may take, > 0.
    */
   match(pattern: Pattern, text: string, limitMs: number): Promise<PatternMatch>;
-  /** Calls a function of a file. It is called again if another call ends its process meanwhile. */
+  /** Calls a function of a file, or gives a command a line. That is repeated if another call ends the process meanwhile. */
   call(request: UserCallRequest): Promise<UserCall>;
 }

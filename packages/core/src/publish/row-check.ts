@@ -20,7 +20,7 @@ import type { GroupHeader } from '../domain/group.ts';
 import type { ImportedRow } from '../domain/imported.ts';
 import type { Question } from '../domain/question.ts';
 import { findRuling } from '../domain/ruling.ts';
-import { scorerVersionOf } from '../domain/scorer.ts';
+import { scorersOf, scorerVersionOf } from '../domain/scorer.ts';
 import { limits } from '../limits.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import type { CreateDigest } from '../ports/digest.ts';
@@ -101,6 +101,15 @@ export class RowCheck {
     const unknown = describeOtherVersions(graded, stores);
     this.#notRescored = new Set(unknown.keys());
     report.notRescored.push(...unknown.values());
+  }
+
+  /** How many rows of a config to check at once: a command of a user is started for all that are given to it together. */
+  atOnce({ scorer }: Config): number {
+    const { scorers = scorerRegistry } = this.#stores;
+    const isUserCode = scorersOf(scorer).some(
+      ({ kind }) => scorers.get(kind)?.reads === 'user-code',
+    );
+    return isUserCode ? limits.pageSize : 1;
   }
 
   async check(where: string, row: CellRow, question: Question, config: Config): Promise<void> {
@@ -360,7 +369,8 @@ export class RowCheck {
     // Given up: the pattern was not run on the rest.
     if (row.reason === 'scorer-timeout' && timeouts.count >= limits.patternTimeouts) return;
     const ratio = row.reason === 'scorer-timeout' ? 1 / PATTERN_LIMIT_RATIO : PATTERN_LIMIT_RATIO;
-    const grader = { ...this.#grader(), patternLimitMs: limits.patternMs * ratio };
+    const patternLimitMs = limits.patternMs * ratio;
+    const grader = { ...this.#grader(), patternLimitMs, config: config.name };
     const given = await gradeAnswer(
       config.scorer,
       question,
@@ -379,7 +389,7 @@ export class RowCheck {
       grade.score === score &&
       grade.answer === answer &&
       grade.reason === reason;
-    const mismatch = `${where}: recorded ${describeGrade(row)}, but the recorded answer gives ${describeGrade(grade)}`;
+    const mismatch = `${where}: recorded ${describeGrade(row)}, but the recorded answer gives ${describeGrade(grade)}${grade.error === undefined ? '' : `: ${grade.error.message}`}`;
     if (reason !== 'scorer-timeout') {
       if (!isSame) this.#report.add(mismatch);
     } else if (isSame) timeouts.count += 1;

@@ -4,6 +4,7 @@ import { type CellRow, cellRowSchema } from '../domain/cell.ts';
 import { AWAITING_JUDGE } from '../domain/grade.ts';
 import { type GroupHeader, groupHeaderSchema } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
+import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
 import { listOtherTallies, readAllTallies } from '../reconcile/repair-tallies.ts';
 import { type BudgetSummary, budgetSummarySchema } from '../results/budget-summary.ts';
@@ -218,20 +219,20 @@ class GradingCheck {
     await using failures = new PublishedArray(open(`failures_${config.name}.json`));
     const failedIds: string[] = [];
     let predictionCount = 0;
-    for await (const { question, row } of this.#rowsOf(run, config, published)) {
-      this.#report.rows += 1;
-      builder.add(row);
-      this.#tallies.add(row);
-      this.#folder.meet(row);
-      if (row.outcome === 'not-attempted' || row.reason === AWAITING_JUDGE)
-        this.#hasUnfinished = true;
-      await this.#rows.check(`${cells}: ${row.id}`, row, question, config);
-      const prediction = describePrediction(row);
-      const failure = describeFailure(row);
-      if (prediction !== undefined) predictionCount += 1;
-      if (failure !== undefined) failedIds.push(row.id);
-      await predictions.add(prediction);
-      await failures.add(failure);
+    const atOnce = this.#rows.atOnce(config);
+    for await (const rows of inPages(this.#rowsOf(run, config, published), atOnce)) {
+      await mapBounded(rows, atOnce, async ({ question, row }) => {
+        await this.#rows.check(`${cells}: ${row.id}`, row, question, config);
+      });
+      for (const { row } of rows) {
+        this.#count(row, builder);
+        const prediction = describePrediction(row);
+        const failure = describeFailure(row);
+        if (prediction !== undefined) predictionCount += 1;
+        if (failure !== undefined) failedIds.push(row.id);
+        await predictions.add(prediction);
+        await failures.add(failure);
+      }
     }
     if (!published.isAtEnd && (await published.next()) !== undefined) {
       this.#report.add(`${cells}: more rows than questions`);
@@ -239,6 +240,15 @@ class GradingCheck {
     await predictions.end();
     await failures.end();
     return { config: config.name, predictions: predictionCount, failedIds };
+  }
+
+  #count(row: CellRow, builder: SummaryBuilder): void {
+    this.#report.rows += 1;
+    builder.add(row);
+    this.#tallies.add(row);
+    this.#folder.meet(row);
+    if (row.outcome === 'not-attempted' || row.reason === AWAITING_JUDGE)
+      this.#hasUnfinished = true;
   }
 
   /** The rows to compute from: the ledger's, compared with the published ones, or the published ones. */
@@ -398,4 +408,15 @@ function parseJson(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncIterable<readonly T[]> {
+  let page: T[] = [];
+  for await (const item of items) {
+    page.push(item);
+    if (page.length < size) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
 }

@@ -104,7 +104,7 @@ async function readGrade(
     config.scorer,
     question,
     answerAlone(config, answered),
-    stores,
+    { ...stores, config: config.name },
     judging,
   );
   const waiting = grade.reason === AWAITING_JUDGE ? attemptLog.at(-1)?.error : undefined;

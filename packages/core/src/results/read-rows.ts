@@ -271,7 +271,8 @@ async function gradeAgain(
     return result === undefined || isGradedBy(config, result) ? [] : [{ question, result }];
   });
   return new Map(
-    await mapBounded(others, limits.gradesAtOnce, async ({ question, result }) => {
+    // All at once: a command is started for all of them.
+    await mapBounded(others, limits.pageSize, async ({ question, result }) => {
       return [question.id, await gradeResult(result, question, config, stores)] as const;
     }),
   );

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { MetricDeclaration } from '../domain/grade.ts';
-import { type FileScorer, userFileSchema } from '../domain/scorer.ts';
+import { type UserScorer, userFileSchema } from '../domain/scorer.ts';
 import { limits } from '../limits.ts';
 
-const declaredMetricsSchema = z.record(
+/** The figures that code of a user declares, by name. */
+export const declaredMetricsSchema = z.record(
   z
     .string()
     .regex(/^[a-z][a-z0-9_]{0,63}$/, 'expected a name of lower-case letters, digits and "_"'),
@@ -14,6 +15,31 @@ const declaredMetricsSchema = z.record(
     range: z.tuple([z.number().nullable(), z.number().nullable()]).default([null, null]),
   }),
 );
+
+/** Declares figures as the scorers of this package do. */
+export function toDeclarations(
+  metrics: z.infer<typeof declaredMetricsSchema>,
+): readonly MetricDeclaration[] {
+  return Object.entries(metrics).map(
+    ([
+      name,
+      {
+        unit,
+        better,
+        range: [least, most],
+      },
+    ]) => ({
+      ...{ name, unit, better },
+      range: [least ?? Number.NEGATIVE_INFINITY, most ?? Number.POSITIVE_INFINITY],
+    }),
+  );
+}
+
+/** How long code of a user may take, s. */
+export const secondsSchema = z
+  .number()
+  .positive()
+  .max(3_600, 'expected seconds, at most 3600 (an hour)');
 
 /** What a file exports beside its functions. */
 export const ownScorerSchema = z.object({
@@ -26,39 +52,22 @@ const parameters = z.strictObject({
   /** The TypeScript file, relative to the spec. */
   path: z.string().min(1, 'expected a file, as in "./my-scorer.ts"'),
   /** The longest that it may take for one answer, s. */
-  timeout_s: z
-    .number()
-    .positive()
-    .max(3_600, 'expected seconds, at most 3600 (an hour)')
-    .default(limits.scorerFileMs / 1_000),
+  timeout_s: secondsSchema.default(limits.scorerFileMs / 1_000),
   /** What was found when the file was loaded. */
   loaded: userFileSchema.extend(ownScorerSchema.shape),
 });
 
 /** Has the function `score` of a TypeScript file of the user give the score. */
-export const file: FileScorer<typeof parameters> = {
+export const file: UserScorer<typeof parameters> = {
   kind: 'file',
-  reads: 'file',
+  reads: 'user-code',
   version: 1,
   versionBy: ({ loaded }) => loaded.version,
   parameters,
   planned: ['loaded'],
   needsTable: true,
   isTargetOptional: true,
-  metricsBy: ({ loaded }) =>
-    Object.entries(loaded.metrics).map(
-      ([
-        name,
-        {
-          unit,
-          better,
-          range: [least, most],
-        },
-      ]): MetricDeclaration => ({
-        ...{ name, unit, better },
-        range: [least ?? Number.NEGATIVE_INFINITY, most ?? Number.POSITIVE_INFINITY],
-      }),
-    ),
-  fileOf: ({ loaded, timeout_s: seconds }) => ({ file: loaded, limitMs: seconds * 1_000 }),
+  metricsBy: ({ loaded }) => toDeclarations(loaded.metrics),
+  codeOf: ({ loaded, timeout_s: seconds }) => ({ code: loaded, limitMs: seconds * 1_000 }),
   describeExpectedTarget: () => undefined,
 };

@@ -20,7 +20,7 @@ import {
 import { assertNever, ThriceError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { PatternMatch, UserCode } from '../ports/user-code.ts';
-import { gradeByFile } from './grade-by-file.ts';
+import { gradeByUserCode } from './grade-by-user-code.ts';
 import type { GroupCode } from './group-code.ts';
 import { scorerRegistry } from './registry.ts';
 import { stripReasoning } from './strip-reasoning.ts';
@@ -33,6 +33,8 @@ export interface Grader {
   readonly scorers?: ScorerRegistry | undefined;
   /** The longest that a scorer's pattern may take. @default `limits.patternMs` */
   readonly patternLimitMs?: number | undefined;
+  /** The config that answered, for code of users. */
+  readonly config?: string | undefined;
 }
 
 /** What answers of any group are graded with. */
@@ -81,9 +83,9 @@ async function gradeBy(
       return await gradeText(scorer, { question, answer, parameters }, grader);
     case 'answer':
       return scorer.grade(answer, question, parameters);
-    case 'file': {
+    case 'user-code': {
       const answered = { ...answer, output: recorded.output };
-      return await gradeByFile({ scorer, parameters }, question, answered, grader.userCode);
+      return await gradeByUserCode({ scorer, parameters }, question, answered, grader);
     }
     case 'verdicts': {
       const move = scorer.next({ question, answer, parameters, ...judging });

@@ -12,9 +12,11 @@ export async function gradeResult(
   grader: Grader,
 ): Promise<CellResult> {
   if (isGradedBy(config, result)) return result;
-  const grade = await gradeAnswer(config.scorer, question, answerAlone(config, result), grader);
-  const { metrics: _, ...answer } = result;
-  return { ...answer, ...grade, error: grade.error ?? null, grading: config.grading };
+  const answer = answerAlone(config, result);
+  const named = { ...grader, config: config.name };
+  const grade = await gradeAnswer(config.scorer, question, answer, named);
+  const { metrics: _, ...answered } = result;
+  return { ...answered, ...grade, error: grade.error ?? null, grading: config.grading };
 }
 
 /** Whether a result has the grade of the config's grading. A failed cell has no answer to grade. */

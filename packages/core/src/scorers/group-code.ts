@@ -3,9 +3,9 @@ import type { GroupHeader } from '../domain/group.ts';
 import { limits } from '../limits.ts';
 import type { UserCall, UserCallRequest, UserCode } from '../ports/user-code.ts';
 
-/** Timeouts in a row, by pattern or file. */
+/** Timeouts and crashes in a row, by what is run. */
 export const timeoutCountsSchema = z.array(z.tuple([z.string(), z.int()]));
-/** Timeouts in a row, by pattern or file. */
+/** Timeouts and crashes in a row, by what is run. */
 export type TimeoutCounts = z.infer<typeof timeoutCountsSchema>;
 
 /** The user code of one group. */
@@ -20,8 +20,8 @@ interface BoundedCode extends GroupCode {
 }
 
 /**
- * Gives a pattern, or a function of a file, up after `limits.patternTimeouts` timeouts in a row: from then on, each of its
- * matches or calls ends with a timeout at once.
+ * Gives a pattern up after `limits.patternTimeouts` timeouts in a row, and a file or a command after as many timeouts or
+ * crashes: from then on, each of its matches or calls ends like that at once.
  *
  * Counts for as long as the returned code is used. Matches run one after the other, so that those waiting
  * when a pattern is given up do not run either.
@@ -34,31 +34,44 @@ export function groupCode(
   header: Pick<GroupHeader, 'specSource'>,
   from: TimeoutCounts = [],
 ): BoundedCode {
-  const timeoutCounts = new Map(from);
-  const unlessGivenUp = async <Ended extends { readonly kind: string }>(
-    name: string,
-    run: () => Promise<Ended>,
-  ): Promise<Ended | { readonly kind: 'timeout' }> => {
-    if ((timeoutCounts.get(name) ?? 0) >= limits.patternTimeouts) return { kind: 'timeout' };
-    const ended = await run();
-    const timeoutCount = timeoutCounts.get(name) ?? 0;
-    timeoutCounts.set(name, ended.kind === 'timeout' ? timeoutCount + 1 : 0);
-    return ended;
+  const counts = new Map(from);
+  const isGivenUp = (name: string) => (counts.get(name) ?? 0) >= limits.patternTimeouts;
+  const count = (name: string, hasFailed: boolean) =>
+    counts.set(name, hasFailed ? (counts.get(name) ?? 0) + 1 : 0);
+  const match: UserCode['match'] = async (pattern, text, limitMs) => {
+    const name = `${pattern.flags}/${pattern.source}`;
+    if (isGivenUp(name)) return { kind: 'timeout' };
+    const found = await userCode.match(pattern, text, limitMs);
+    count(name, found.kind === 'timeout');
+    return found;
   };
   let last: Promise<unknown> = Promise.resolve();
   return {
-    match: (pattern, text, limitMs) => {
-      const name = `${pattern.flags}/${pattern.source}`;
-      const found = last.then(() =>
-        unlessGivenUp(name, () => userCode.match(pattern, text, limitMs)),
-      );
+    match: (...request) => {
+      const found = last.then(() => match(...request));
       last = found.catch(() => undefined);
       return found;
     },
-    call: (request) =>
-      unlessGivenUp(`${Object.keys(request.file.files)[0]}#${request.method}`, () =>
-        userCode.call({ ...request, specPath: header.specSource.path }),
-      ),
-    timeoutCounts: () => [...timeoutCounts],
+    call: async (request) => {
+      const name = nameOf(request);
+      const [timeouts, crashes] = [`timeouts of ${name}`, `crashes of ${name}`] as const;
+      if (isGivenUp(timeouts)) return TIMEOUT;
+      if (isGivenUp(crashes)) return GIVEN_UP;
+      const ended = await userCode.call({ ...request, specPath: header.specSource.path });
+      count(timeouts, ended.kind === 'timeout');
+      count(crashes, ended.kind === 'crashed');
+      return ended;
+    },
+    timeoutCounts: () => [...counts],
   };
+}
+
+const TIMEOUT: UserCall = { kind: 'timeout' };
+const GIVEN_UP: UserCall = {
+  kind: 'crashed',
+  message: `not tried: it crashed on ${limits.patternTimeouts} answers in a row`,
+};
+
+function nameOf({ code, method }: Pick<UserCallRequest, 'code' | 'method'>): string {
+  return 'command' in code ? code.command.join(' ') : `${Object.keys(code.files)[0]} ${method}`;
 }

@@ -2,6 +2,7 @@ import { createScorerRegistry, type ScorerRegistry } from '../domain/scorer.ts';
 import { bbh } from './bbh.ts';
 import { by } from './by.ts';
 import { choice } from './choice.ts';
+import { command } from './command.ts';
 import { exact } from './exact.ts';
 import { file } from './file.ts';
 import { includes } from './includes.ts';
@@ -25,5 +26,6 @@ export const scorerRegistry: ScorerRegistry = createScorerRegistry([
   judge,
   rubric,
   file,
+  command,
   by,
 ]);

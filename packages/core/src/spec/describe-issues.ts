@@ -141,7 +141,10 @@ function allowedValues(
   issue: z.core.$ZodIssueInvalidValue | z.core.$ZodIssueInvalidUnion,
 ): readonly unknown[] {
   if (issue.code === 'invalid_value') return issue.values;
-  return 'options' in issue && Array.isArray(issue.options) ? issue.options : [];
+  const options: readonly unknown[] =
+    'options' in issue && Array.isArray(issue.options) ? issue.options : [];
+  // A table that needs no kind.
+  return options.filter((option) => option !== undefined);
 }
 
 /** What to write where `[configs]` stands for `[[configs]]`, or `[[lanes]]` for `[lanes.NAME]`. */

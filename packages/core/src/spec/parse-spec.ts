@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { BenchmarkSpec } from '../domain/benchmark-spec.ts';
 import { ThriceError } from '../errors.ts';
 import { describeIssues } from './describe-issues.ts';
@@ -19,10 +19,25 @@ export function parseSpec(
   schema: z.ZodType<BenchmarkSpec>,
 ): BenchmarkSpec {
   refuseRollouts(document, file);
-  const parsed = schema.safeParse(document);
+  const parsed = schema.safeParse(withoutKindless(document));
   if (parsed.success) return parsed.data;
   throw invalidSpec(file, describeIssues(parsed.error, schema, document, suggestKey));
 }
+
+/** Only a command needs no kind: any other scorer without one has a wrong kind, not a missing command. */
+function withoutKindless(document: unknown): unknown {
+  const { data } = scorersSchema.safeParse(document);
+  if (data === undefined) return document;
+  const scorers = Object.entries(data.scorers).map(([name, table]) => {
+    const isKindless = !('kind' in table) && !('command' in table);
+    return [name, isKindless ? { ...table, kind: null } : table] as const;
+  });
+  return { ...data, scorers: Object.fromEntries(scorers) };
+}
+
+const scorersSchema = z.looseObject({
+  scorers: z.record(z.string(), z.record(z.string(), z.unknown())),
+});
 
 /** Creates an `invalid-spec` error that lists one or more problems. */
 export function invalidSpec(file: string, problems: readonly string[]): ThriceError {

@@ -32,7 +32,7 @@ async function gradeBy(ended: UserCall, question = aQuestion()) {
 const returning = async (value: unknown) => await gradeBy({ kind: 'returned', value });
 const none = { words: null, close: null };
 
-describe('a grade by a file', () => {
+describe('a grade by code of a user', () => {
   it('is what its function says of the question and the answer', async () => {
     const asked: AnswerToScore[] = [];
     const own = scorer({

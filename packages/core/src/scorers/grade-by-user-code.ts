@@ -5,7 +5,7 @@ import {
   type AnswerText,
   type ConfiguredScorer,
   declaredMetrics,
-  type FileScorer,
+  type UserScorer,
 } from '../domain/scorer.ts';
 import { classOfCode, type ErrorCode } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -14,7 +14,7 @@ import type { GroupCode } from './group-code.ts';
 
 const EXPECTED_SCORE = 'expected a number from 0 to 1, or null';
 
-/** What the function `score` of a file returns. */
+/** What the function `score` of a file returns, and what a command writes. */
 const returnedSchema = z.strictObject({
   /** True and false count as 1 and 0; null for an answer that it cannot grade. */
   score: z.union(
@@ -30,21 +30,21 @@ const returnedSchema = z.strictObject({
   metrics: z.record(z.string(), z.number().nullable()).default({}),
 });
 
-/** Has a file of the user grade an answer. Whatever the file does, the answer is ungraded at worst. */
-export async function gradeByFile(
-  configured: ConfiguredScorer & { readonly scorer: FileScorer },
+/** Has code of the user grade an answer. Whatever it does, the answer is ungraded at worst. */
+export async function gradeByUserCode(
+  configured: ConfiguredScorer & { readonly scorer: UserScorer },
   question: Question,
   { output, text: answerText, isCutOff }: AnswerText & { readonly output: string | null },
-  code: GroupCode,
+  { userCode, config }: { readonly userCode: GroupCode; readonly config?: string | undefined },
 ): Promise<Grade> {
   const { scorer, parameters } = configured;
   const { id, question: asked, messages, choices, target, rubric, tags, metadata } = question;
   const input = {
     ...{ id, question: asked, messages, choices, target, rubric, tags, metadata },
-    ...{ output, answer: answerText, isCutOff },
+    ...{ config, output, answer: answerText, isCutOff },
   };
-  const { file, limitMs } = scorer.fileOf(parameters);
-  const called = await code.call({ file, method: 'score', input, limitMs });
+  const { code, limitMs } = scorer.codeOf(parameters);
+  const called = await userCode.call({ code, method: 'score', input, limitMs });
   if (called.kind !== 'returned') return failedGrade(called, limitMs);
   const known = declaredMetrics(configured).map(({ name }) => name);
   const { data, error } = returnedSchema.safeParse(called.value);
@@ -54,7 +54,7 @@ export async function gradeByFile(
   const given = Object.keys((called.value as { readonly metrics?: object }).metrics ?? {});
   const unknown = given.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    const expected = known.length === 0 ? 'none, as the file declares none' : known.join(', ');
+    const expected = known.length === 0 ? 'none, as none are declared' : known.join(', ');
     return failed('scorer-failed', `returned metrics: expected ${expected}, received "${unknown}"`);
   }
   const grade = score === null ? ungraded(reason ?? 'no-score', answer) : scored(score, answer);

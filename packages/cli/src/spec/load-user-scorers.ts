@@ -1,3 +1,6 @@
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import {
   type BenchmarkSpec,
@@ -42,16 +45,31 @@ export function nameScorerFiles(spec: BenchmarkSpec): {
   return { spec: { ...spec, configs, scorers: { ...tables, ...scorers } }, problems };
 }
 
+/** Reads the arguments of a command that are files. */
+async function loadCommand(table: ScorerSpec, folder: string): Promise<ScorerSpec> {
+  const files: Record<string, string> = {};
+  const digests: Record<string, string> = {};
+  for (const argument of table['command'] as readonly string[]) {
+    const path = resolve(folder, argument);
+    if ((await stat(path).catch(() => undefined))?.isFile() !== true) continue;
+    const bytes = await readFile(path);
+    if (isUtf8(bytes) && bytes.length <= MAX_CHARACTERS) files[argument] = bytes.toString();
+    else digests[argument] = createHash('sha256').update(bytes).digest('hex');
+  }
+  return { ...table, loaded: { files, digests } };
+}
+
 /**
- * Loads the file of a scorer, in a process of its own.
+ * Loads what a scorer of the user is: its file, in a process of its own, or the files of its command.
  *
  * @param specPath - Absolute.
  * @returns The table with what the plan holds of the file, or what is wrong with it, after the name of the table.
  */
-export async function loadScorerFile(
+export async function loadUserScorer(
   table: ScorerSpec,
   specPath: string,
 ): Promise<{ readonly table: ScorerSpec; readonly problem?: string }> {
+  if (table.kind === 'command') return { table: await loadCommand(table, dirname(specPath)) };
   if (table.kind !== 'file') return { table };
   const path = String(table['path']);
   const folder = dirname(specPath);
