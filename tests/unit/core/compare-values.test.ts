@@ -209,23 +209,77 @@ describe('the verdict of a comparison', () => {
   });
 
   it('says about how many more questions would tell a difference of the size that was seen', () => {
-    const { moreQuestions = null, n = 0 } = verdictOf(compareCounts(12, 6, 41, 41)) ?? {};
-    const factor = (n + (moreQuestions ?? 0)) / n;
-
-    const larger = compareCounts(
-      ...([12, 6, 41, 41].map((each) => Math.round(each * factor)) as [
-        number,
-        number,
-        number,
-        number,
-      ]),
-    );
-
-    // With as many, the standard error is 2.8 times smaller than the difference: 80 % power.
-    const ratio = (larger.difference ?? 0) / (larger.stderr ?? 1);
-    expect(Math.abs(ratio - 2.8)).toBeLessThan(0.15);
+    // By t 8 questions are enough, which are there; for the exact test it is 10.
+    expect(verdictOf(compareCounts(5, 0, 2, 1))?.moreQuestions).toBe(2);
+    // By t 6 are enough, which are there, also with one for the exact test: but this tells 6 against 0, and not 5.
+    expect(verdictOf(compareCounts(5, 0, 1, 0))?.moreQuestions).toBe(1);
+    // By t 75 are enough; for the exact test it is 93.
+    expect(verdictOf(compareCounts(5, 0, 44, 1))?.moreQuestions).toBe(43);
     expect(verdictOf(compareCounts(6, 6, 44, 44))?.moreQuestions).toBeNull();
   });
+
+  it('says more of them beside others that are not told either, and the same beside those that are', () => {
+    const seen = compareCounts(12, 4, 20, 24);
+    const moreBeside = (count: number, other: typeof seen) =>
+      judgeFigures([seen, ...Array.from({ length: count }, () => other)], rule)[0]?.moreQuestions;
+    const alone = verdictOf(seen)?.moreQuestions;
+
+    expect(moreBeside(9, compareCounts(5, 5, 40, 40))).toBeGreaterThan(1.5 * (alone ?? 0));
+    expect(moreBeside(9, compareCounts(40, 1, 9, 10))).toBe(alone);
+  });
+
+  it('is told by as many more questions of which each side gains the same share, alone and beside others', () => {
+    const counts = fc.tuple(fc.nat(20), fc.nat(20), fc.nat(30), fc.nat(30));
+    fc.assert(
+      fc.property(counts, fc.array(counts, { maxLength: 9 }), (own, others) => {
+        const beside = others.map((each) => compareCounts(...each));
+        const [figures] = judgeFigures([compareCounts(...own), ...beside], rule);
+        fc.pre(figures?.why === 'noise' && figures.difference !== 0);
+        const n = figures?.n ?? 0;
+        const needed = n + (figures?.moreQuestions ?? 0);
+        const [gained = 0, lost = 0] = own.map((each) => Math.round((each * needed) / n));
+
+        const larger = compareCounts(gained, lost, 0, needed - gained - lost);
+        const [told] = judgeFigures([larger, ...beside], rule);
+
+        expect(needed).toBeGreaterThan(n);
+        expect(told?.why).toBeNull();
+      }),
+    );
+  });
+
+  it.each([
+    [1, 0],
+    [1, 9],
+    [3, 0],
+    [3, 9],
+  ])(
+    'is told in 80 of 100 draws of as many more questions, with %i replicates and beside %i others',
+    (replicates, others) => {
+      const random = seededRandom('more questions', replicates, others);
+      const beside = Array.from({ length: others }, () => compareCounts(5, 5, 40, 40));
+      const seen = Array.from({ length: 60 }, (_, index) => {
+        const gains = index < 11 ? 1 : index < 15 ? -1 : 0;
+        const scoresOf = (isRight: boolean) =>
+          Array.from({ length: replicates }, (__, replicate) => Number(isRight && replicate === 0));
+        return [scoresOf(gains > 0), scoresOf(gains < 0)] as const;
+      });
+      const figuresOf = (questions: typeof seen) => {
+        const sideOf = (side: 0 | 1) =>
+          valuesOf(Object.fromEntries(questions.map((each, index) => [`q${index}`, each[side]])));
+        return judgeFigures([compareValues(sideOf(0), sideOf(1), [0, 1]), ...beside], rule)[0];
+      };
+      const needed = seen.length + (figuresOf(seen)?.moreQuestions ?? 0);
+      const draws = 1_000;
+      let told = 0;
+      for (let draw = 0; draw < draws; draw += 1) {
+        const drawn = Array.from({ length: needed }, () => seen[Math.floor(random() * 60)]);
+        if (figuresOf(drawn.filter((each) => each !== undefined))?.verdict === 'better') told += 1;
+      }
+
+      expect(Math.abs(told / draws - 0.8)).toBeLessThan(0.04);
+    },
+  );
 
   it('is no worse where the whole interval is within the margin, also of what is worse by less', () => {
     const margin = 0.05;

@@ -37,6 +37,15 @@ describe('the number of questions needed', () => {
     expect(questionsNeeded(1, -0.2)).toBe(199);
   });
 
+  it('is larger for one of several tests, and for the exact test by as many as Edwards (1948) corrects for', () => {
+    // The t of 49 degrees of freedom in any table: 2.680 and 0.849, together less than half of the root of 50.
+    expect(questionsNeeded(1, 0.5, { level: 0.01 })).toBe(50);
+    expect(minimumDetectableEffect(0.5, 40, { isExact: true })).toBeCloseTo(
+      minimumDetectableEffect(0.5, 40) + 1 / 40,
+      12,
+    );
+  });
+
   it('is the fewest that detect the difference', () => {
     fc.assert(
       fc.property(

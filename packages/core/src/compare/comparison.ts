@@ -73,7 +73,10 @@ export const pairedFiguresSchema = z.strictObject({
   verdict: verdictSchema,
   /** Why there is no verdict; null where there is one. */
   why: z.enum(['too-few', 'coverage', 'noise']).nullable(),
-  /** About how many more questions would tell a difference of this size; null where one is told, or none was seen. */
+  /**
+   * About how many more questions would tell a difference of this size, beside the other comparisons; null where one is told,
+   * none was seen, or it is not for noise that there is no verdict.
+   */
   moreQuestions: count.nullable(),
 });
 /** One figure of two configs over the questions for which both have it. */

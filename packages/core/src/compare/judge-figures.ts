@@ -1,4 +1,5 @@
 import { holm } from '../statistics/holm.ts';
+import { mcnemarTest } from '../statistics/mcnemar-test.ts';
 import { LEVEL, questionsNeeded } from '../statistics/minimum-detectable-effect.ts';
 import type { UnjudgedFigures } from './compare-values.ts';
 import type { PairedFigures, Verdict } from './comparison.ts';
@@ -22,17 +23,22 @@ export function judgeFigures(
   rule: VerdictRule,
 ): readonly PairedFigures[] {
   const tests = figures.map(({ exact, pValue }) => exact?.pValue ?? pValue);
-  const corrected = holm(tests.filter((test) => test !== null)).values();
+  const corrected = holm(tests.filter((test) => test !== null));
+  const level = LEVEL / corrected.filter(({ p }) => p >= LEVEL).length;
+  const inOrder = corrected.values();
   return figures.map(({ deviation, ...each }, index) => {
-    const pHolm = tests[index] === null ? null : (corrected.next().value ?? null);
+    const pHolm = tests[index] === null ? null : (inOrder.next().value ?? null);
     const judged = { ...each, pHolm };
-    return { ...judged, ...verdictOf({ ...judged, deviation }, rule) };
+    return { ...judged, ...verdictOf({ ...judged, deviation, level }, rule) };
   });
 }
 
 /** What the verdict is of. */
 type JudgedFigures = Omit<PairedFigures, 'verdict' | 'why' | 'moreQuestions'> &
-  Pick<UnjudgedFigures, 'deviation'>;
+  Pick<UnjudgedFigures, 'deviation'> & {
+    /** At which Holm's method would call one more difference, beside those that it calls. */
+    readonly level: number;
+  };
 
 type Ruling = Pick<PairedFigures, 'verdict' | 'why' | 'moreQuestions'>;
 
@@ -53,10 +59,24 @@ function unresolved(why: NonNullable<Ruling['why']>): Ruling {
   return { verdict: 'not resolved', why, moreQuestions: null };
 }
 
-function moreQuestionsFor({ n, difference, deviation }: JudgedFigures): number | null {
+/**
+ * Computes how many more questions of the same kind a comparison needs to call a difference of the size that was seen: in 80 of
+ * 100 cases, and always where each side gains the same share of them.
+ *
+ * @returns At least 1; null for no difference, and where a billion are too few.
+ * @see {@link questionsNeeded}; Holm (1979), https://www.jstor.org/stable/4615733 (the level)
+ */
+function moreQuestionsFor(figures: JudgedFigures): number | null {
+  const { n, difference, deviation, exact, gained, lost, level } = figures;
   if (difference === null || difference === 0 || deviation === undefined) return null;
-  const needed = questionsNeeded(deviation, difference);
-  return needed === undefined || needed <= n ? null : needed - n;
+  const isExact = exact !== null;
+  let needed = questionsNeeded(deviation, difference, { level, isExact });
+  if (needed === undefined) return null;
+  // Where nearly all questions differ, their spread says too little of the exact test.
+  const isCalled = (count: number) =>
+    mcnemarTest(Math.round((gained * count) / n), Math.round((lost * count) / n)).p < level;
+  while (isExact && !isCalled(needed)) needed += 1;
+  return needed - n;
 }
 
 function directionOf(isMore: boolean, better: VerdictRule['better']): Verdict {

@@ -62,19 +62,14 @@ export function planPower(pairs: readonly PowerPair[], replicates: number): read
   });
 }
 
-/**
- * The exact test needs about one question more than the t test to call a difference: it is close to McNemar's with the
- * correction for continuity.
- *
- * @see Edwards (1948), Note on the Correction for Continuity, doi:10.1007/BF02289261
- */
 function resolvedBy(
   spread: DifferenceSpread,
   questions: number,
   replicates: number,
 ): number | null {
-  const byT = minimumDetectableEffect(deviationAt(spread, replicates), questions);
-  const resolved = spread.isBinary && replicates === 1 ? byT + 1 / questions : byT;
+  const isExact = spread.isBinary && replicates === 1;
+  const deviation = deviationAt(spread, replicates);
+  const resolved = minimumDetectableEffect(deviation, questions, { isExact });
   return resolved > 1 ? null : resolved;
 }
 
