@@ -61,6 +61,23 @@ describe('thrice compare', () => {
     ]);
   });
 
+  it('says what each verdict is by, and how many comparisons it is corrected for', async () => {
+    const { folder, groups } = await openFolder({ [first]: aSweep() });
+    await using _ = folder;
+
+    const argv = [...groups, 'haiku-only', 'sonnet-only', '--by', 'subtask', '--margin', '0.1'];
+    const { stdout } = await compare(folder, ...argv);
+
+    expect(stdout).toMatch(/ exact p +Holm +margin p /);
+    expect(stdout.split('\n').slice(5, 10)).toEqual([
+      "95 %, p: Student's t over questions",
+      "exact p: McNemar's test on right and wrong",
+      'Holm: exact p, corrected for the number of pairs; in rows of one subtask, for that of these rows of all pairs',
+      "margin p: Student's t, one-sided, on worse by 0.1 or more, corrected likewise",
+      'verdict: by Holm, at 5 %; no worse: by margin p, at 2.5 %',
+    ]);
+  });
+
   it('compares the first config with all others, and the groups of two sweeps by the names of their configs', async () => {
     const { folder, groups } = await openFolder({
       [first]: aSweep(),

@@ -195,6 +195,29 @@ describe('comparing configs', () => {
     }
   });
 
+  it('compares the values of a tag beside those of all pairs', async () => {
+    const configs = await finished([good, bad, { ...bad, name: 'same' }]);
+    const [first, second, third] = configs;
+    if (first === undefined || second === undefined || third === undefined)
+      throw new Error('three');
+
+    const { pairs } = await compareConfigs(
+      [
+        [first, second],
+        [first, third],
+      ],
+      { tag: 'topic' },
+      createTestDigest,
+    );
+
+    // 2 x 2^-6, of four tests; of those with 2 questions against none, p is 0.5.
+    for (const { byTag } of pairs) {
+      expect(byTag['sums']?.exact?.pValue.p).toBeCloseTo(0.03125, 12);
+      expect(byTag['sums']?.pHolm?.p).toBeCloseTo(0.125, 12);
+      expect(byTag['words']?.pHolm?.p).toBeCloseTo(1, 12);
+    }
+  });
+
   it.each([
     [{ figure: 'elo' }, '--on: expected a figure that all of them have (score), received "elo"'],
     [{ tag: 'level' }, '--by: unknown tag "level" (expected topic)'],

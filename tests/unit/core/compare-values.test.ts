@@ -291,6 +291,45 @@ describe('the verdict of a comparison', () => {
     expect(verdictOf(compareCounts(20, 60, 400, 20), { margin })?.verdict).toBe('worse');
   });
 
+  it('is no worse, alone, exactly where the 95 % interval is within the margin', () => {
+    fc.assert(
+      fc.property(
+        twoConfigs,
+        fc.double({ min: 0.01, max: 0.9, noNaN: true }),
+        fc.constantFrom('higher', 'lower'),
+        ({ first, second }, margin, better) => {
+          const values = compareValues(valuesOf(first), valuesOf(second), [0, 1]);
+          const figures = verdictOf(values, { better, margin, coverageFloor: 0 });
+
+          const [lower = 0, upper = 0] = figures?.ci95 ?? [];
+          const isWithin = better === 'higher' ? lower > -margin : upper < margin;
+          const isNoWorse = (figures?.pMargin?.p ?? 1) < 0.025;
+          expect(isNoWorse).toBe(figures?.ci95 !== null && isWithin);
+        },
+      ),
+    );
+  });
+
+  it('is no worse of any of ten configs that are worse by the margin in at most 2.5 of 100 cases', () => {
+    const random = seededRandom('worse by the margin');
+    const margin = 0.1;
+    const draws = 1_000;
+    let found = 0;
+    for (let draw = 0; draw < draws; draw += 1) {
+      const pairs = Array.from({ length: 10 }, () => {
+        const changes = Array.from({ length: 60 }, () => random());
+        const lost = changes.filter((each) => each < 0.25).length;
+        const gained = changes.filter((each) => each >= 0.85).length;
+        return compareCounts(gained, lost, 0, 60 - gained - lost);
+      });
+      const judged = judgeFigures(pairs, { ...rule, margin });
+      if (judged.some(({ verdict }) => verdict === 'no worse')) found += 1;
+    }
+
+    expect(found / draws).toBeGreaterThan(0.01);
+    expect(found / draws).toBeLessThan(0.03);
+  });
+
   it('is withheld below the coverage floor, however large the difference is', () => {
     const first = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`q${index}`, [1]]));
     const second = Object.fromEntries(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  marginTest,
   type Pair,
   pairedDifference,
 } from '../../../packages/core/src/statistics/paired-difference.ts';
@@ -30,6 +31,11 @@ describe('the paired difference', () => {
     expect(result?.pValue?.p).toBeCloseTo(0.002833, 6);
     // Cohen's d of these data in R's package effsize and in many textbooks.
     expect(result?.effect).toBeCloseTo(-1.2846, 4);
+    // Of the one-sided test, by the same figures: half of p, all but half of it, and 2.5 % at the bound of the interval.
+    if (result === undefined) throw new Error('expected a difference');
+    expect(marginTest(result, 0, 'lower')?.p).toBeCloseTo(0.002833 / 2, 6);
+    expect(marginTest(result, 0, 'higher')?.p).toBeCloseTo(1 - 0.002833 / 2, 6);
+    expect(marginTest(result, 2.4598858, 'higher')?.p).toBeCloseTo(0.025, 7);
   });
 
   it('counts a question once, however many replicates it has', () => {

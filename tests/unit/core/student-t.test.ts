@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { logGamma } from '../../../packages/core/src/statistics/log-gamma.ts';
-import { logTTails, tQuantile } from '../../../packages/core/src/statistics/student-t.ts';
+import {
+  logTAbove,
+  logTTails,
+  tQuantile,
+} from '../../../packages/core/src/statistics/student-t.ts';
 
 const degreesOfFreedom = fc.integer({ min: 1, max: 5_000 });
 
@@ -42,6 +46,17 @@ describe("Student's t distribution", () => {
           expect(logTTails(t + further, degrees)).toBeLessThan(logTTails(t, degrees));
         },
       ),
+    );
+  });
+
+  it('is on one side of a value or on the other', () => {
+    fc.assert(
+      fc.property(fc.double({ min: -50, max: 50, noNaN: true }), degreesOfFreedom, (t, degrees) => {
+        const sides = [t, -t].map((each) => Math.exp(logTAbove(each, degrees)));
+
+        expect((sides[0] ?? 0) + (sides[1] ?? 0)).toBeCloseTo(1, 12);
+        expect(2 * Math.min(...sides)).toBeCloseTo(Math.exp(logTTails(t, degrees)), 12);
+      }),
     );
   });
 

@@ -106,12 +106,13 @@ interface Shown {
   readonly isCorrected: boolean;
 }
 
-function headerOf({ comparison: { tag }, isExact, isCorrected }: Shown): readonly string[] {
+function headerOf({ comparison: { tag, margin }, isExact, isCorrected }: Shown): readonly string[] {
   return [
     ...['A', 'B', ...(tag === null ? [] : [tag])],
     ...['n', 'mean A', 'mean B', 'difference', '95 %', 'p'],
     ...(isExact ? ['exact p'] : []),
     ...(isCorrected ? ['Holm'] : []),
+    ...(margin === null ? [] : ['margin p']),
     ...['A more', 'B more', 'verdict'],
   ];
 }
@@ -120,7 +121,7 @@ function cellsOf(
   { pair, value, figures }: Row,
   { comparison, isExact, isCorrected }: Shown,
 ): readonly string[] {
-  const { n, a, b, difference, ci95, pValue, pHolm, exact, gained, lost } = figures;
+  const { n, a, b, difference, ci95, pValue, pHolm, pMargin, exact, gained, lost } = figures;
   const show = comparison.figure === 'score' ? formatPercent : formatFigure;
   return [
     nameOf(pair.a, pair.b),
@@ -134,6 +135,7 @@ function cellsOf(
     showP(pValue),
     ...(isExact ? [showP(exact?.pValue ?? null)] : []),
     ...(isCorrected ? [showP(pHolm)] : []),
+    ...(comparison.margin === null ? [] : [showP(pMargin)]),
     String(gained),
     String(lost),
     describeVerdict(figures),
@@ -186,14 +188,19 @@ function showValue(value: string): string {
 }
 
 function legendOf({ comparison, isExact, isCorrected }: Shown): readonly string[] {
-  const { tag } = comparison;
-  const family = tag === null ? 'pairs' : 'pairs, and for that of the values of the tag';
+  const { tag, margin } = comparison;
+  const byTag = tag === null ? '' : `; in rows of one ${tag}, for that of these rows of all pairs`;
   const decides = isExact ? 'exact p' : 'p';
+  const noWorse = margin === null ? '' : '; no worse: by margin p, at 2.5 %';
+  const likewise = isCorrected ? ', corrected likewise' : '';
   return [
     "95 %, p: Student's t over questions",
     ...(isExact ? ["exact p: McNemar's test on right and wrong"] : []),
-    ...(isCorrected ? [`Holm: ${decides}, corrected for the number of ${family}`] : []),
-    `verdict: by ${isCorrected ? 'Holm' : decides}, at 5 %`,
+    ...(isCorrected ? [`Holm: ${decides}, corrected for the number of pairs${byTag}`] : []),
+    ...(margin === null
+      ? []
+      : [`margin p: Student's t, one-sided, on worse by ${margin} or more${likewise}`]),
+    `verdict: by ${isCorrected ? 'Holm' : decides}, at 5 %${noWorse}`,
     '',
   ];
 }
@@ -266,7 +273,7 @@ const DATA_COLUMNS = [
     'stderr',
   ],
   ...['ci95Lower', 'ci95Upper', 'effect', 'boundLower', 'boundUpper', 'p', 'exactP', 'pHolm'],
-  ...['gained', 'lost', 'same', 'verdict', 'why', 'moreQuestions', 'ruledA', 'ruledB'],
+  ...['gained', 'lost', 'same', 'verdict', 'why', 'moreQuestions', 'ruledA', 'ruledB', 'pMargin'],
 ];
 
 function renderData({ figure, tag }: Comparison, rows: readonly Row[]): string {
@@ -281,7 +288,7 @@ function renderData({ figure, tag }: Comparison, rows: readonly Row[]): string {
       ...[figures.exact?.pValue.p, figures.pHolm?.p],
       ...[figures.gained, figures.lost, figures.same],
       ...[figures.verdict, figures.why, figures.moreQuestions],
-      ...[figures.ruledA, figures.ruledB],
+      ...[figures.ruledA, figures.ruledB, figures.pMargin?.p],
     ];
     return cells.map(formatPlain);
   });

@@ -10,7 +10,7 @@ import { metricsByConfig } from '../scorers/metrics-by-config.ts';
 import { suggestName } from '../spec/nearest-name.ts';
 import { countOf } from '../wording.ts';
 import { compareValues, listChanged, type ValuesById } from './compare-values.ts';
-import type { ComparedPair, ComparedSide, Comparison, PairedFigures } from './comparison.ts';
+import type { ComparedPair, ComparedSide, Comparison } from './comparison.ts';
 import { describeDifferences, type GradedConfig } from './describe-differences.ts';
 import { judgeFigures, type VerdictRule } from './judge-figures.ts';
 import { QuestionValues, SCORE } from './question-values.ts';
@@ -46,7 +46,7 @@ export type ConfigPair = readonly [a: ComparedConfig, b: ComparedConfig];
 /**
  * Compares pairs of configs, question by question, on the questions that both have answered.
  *
- * Verdicts are corrected for the number of pairs, and those of a tag for the number of its values.
+ * Verdicts are corrected for the number of pairs, and those on values of a tag for how many there are of all pairs together.
  *
  * @param pairs - Not empty. The rows of a config that stands in several are read once.
  * @throws {ThriceError} `invalid-argument` for a figure that one of them does not have, a tag that no question has, and
@@ -74,14 +74,16 @@ export async function compareConfigs(
   const rule = { better, margin, coverageFloor };
   const figures = read.map(({ first, second }) => compareValues(first, second, range));
   const judged = judgeFigures(figures, rule);
+  const byTags = tag === null ? [] : compareByTag(tag, read, { range, rule });
   const compared = read.flatMap((pair, index): ComparedPair[] => {
     const all = judged[index];
     if (all === undefined) return [];
     const { a, b, first, second, otherTexts } = pair;
-    const byTag = tag === null ? {} : compareByTag(tag, pair, { range, rule });
     const changed = [...listChanged(first, second, better)];
     const differs = describeDifferences(a, b);
-    return [{ a: sideOf(a), b: sideOf(b), differs, otherTexts, all, byTag, changed }];
+    return [
+      { a: sideOf(a), b: sideOf(b), differs, otherTexts, all, byTag: byTags[index] ?? {}, changed },
+    ];
   });
   return { schemaVersion: 1, figure: name, better, margin, tag, pairs: compared };
 }
@@ -171,26 +173,33 @@ function checkTag(tag: string, read: readonly ValuesById[]): void {
   });
 }
 
+/** Compares the values of a tag, those of all pairs beside each other. Returns them by value, for each pair. */
 function compareByTag(
   tag: string,
-  pair: ReadPair,
+  pairs: readonly ReadPair[],
   { range, rule }: { readonly range: Figure['range']; readonly rule: VerdictRule },
-): Readonly<Record<string, PairedFigures>> {
-  const [first, second] = [pair.first, pair.second].map((values) =>
-    Map.groupBy(values, ([, { tags }]) => ownValue(tags, tag)),
-  );
-  const names = [...new Set([...(first?.keys() ?? []), ...(second?.keys() ?? [])])].filter(
-    (name) => name !== undefined,
-  );
-  const figures = names.map((name) =>
-    compareValues(new Map(first?.get(name)), new Map(second?.get(name)), range),
-  );
-  const judged = judgeFigures(figures, rule);
-  return Object.fromEntries(
-    names.flatMap((name, index) => {
-      const each = judged[index];
-      return each === undefined ? [] : [[name, each] as const];
-    }),
+): readonly ComparedPair['byTag'][] {
+  const compared = pairs.map(({ first, second }) => {
+    const [own, other] = [first, second].map((values) =>
+      Map.groupBy(values, ([, { tags }]) => ownValue(tags, tag)),
+    );
+    const names = [...new Set([...(own?.keys() ?? []), ...(other?.keys() ?? [])])];
+    return names
+      .filter((name) => name !== undefined)
+      .map((name) => {
+        const [left, right] = [new Map(own?.get(name)), new Map(other?.get(name))];
+        return { name, figures: compareValues(left, right, range) };
+      });
+  });
+  const all = compared.flat().map(({ figures }) => figures);
+  const judged = judgeFigures(all, rule).values();
+  return compared.map((values) =>
+    Object.fromEntries(
+      values.flatMap(({ name }) => {
+        const { value } = judged.next();
+        return value === undefined ? [] : [[name, value] as const];
+      }),
+    ),
   );
 }
 

@@ -1,7 +1,7 @@
 import { cohenKappa } from '../statistics/cohen-kappa.ts';
 import { mcnemarTest } from '../statistics/mcnemar-test.ts';
 import { mean } from '../statistics/mean.ts';
-import { pairedDifference } from '../statistics/paired-difference.ts';
+import { type PairedDifference, pairedDifference } from '../statistics/paired-difference.ts';
 import type { ChangedQuestion, PairedFigures } from './comparison.ts';
 import type { QuestionValue } from './question-values.ts';
 
@@ -10,9 +10,9 @@ export type ValuesById = ReadonlyMap<string, QuestionValue>;
 
 /** Figures before it is known how many comparisons there are beside them: what these say depends on it. */
 export interface UnjudgedFigures
-  extends Omit<PairedFigures, 'pHolm' | 'verdict' | 'why' | 'moreQuestions'> {
-  /** Of the differences between questions; undefined where it is not known. */
-  readonly deviation: number | undefined;
+  extends Omit<PairedFigures, 'pHolm' | 'pMargin' | 'verdict' | 'why' | 'moreQuestions'> {
+  /** Undefined without a question that both have. */
+  readonly paired: PairedDifference | undefined;
 }
 
 type Range = readonly [least: number, most: number];
@@ -59,7 +59,7 @@ export function compareValues(
     lost: pairs.filter((pair) => pair.difference < 0).length,
     same: pairs.filter((pair) => pair.difference === 0).length,
     exact: compareExactly(pairs),
-    deviation: found?.standardDeviation,
+    paired: found,
   };
 }
 

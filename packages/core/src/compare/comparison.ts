@@ -70,6 +70,11 @@ export const pairedFiguresSchema = z.strictObject({
    * verdict is by it.
    */
   pHolm: pValueSchema.nullable(),
+  /**
+   * Of Student's t, one-sided, that A is worse by the margin or more, corrected likewise: A is no worse where it is below
+   * 2.5 %. Null without a margin.
+   */
+  pMargin: pValueSchema.nullable().default(null),
   verdict: verdictSchema,
   /** Why there is no verdict; null where there is one. */
   why: z.enum(['too-few', 'coverage', 'noise']).nullable(),

@@ -2,7 +2,7 @@ import type { Cluster } from './clustered-standard-error.ts';
 import { mean } from './mean.ts';
 import { type PValue, pValueOf } from './p-value.ts';
 import { sampleVariance } from './sample-variance.ts';
-import { logTTails, tQuantile } from './student-t.ts';
+import { logTAbove, logTTails, tQuantile } from './student-t.ts';
 
 /** The values of one question under two configs, each over its replicates. */
 export interface Pair {
@@ -19,6 +19,10 @@ export interface PairedDifference {
   /** Of the differences of the questions, > 0; what a plan for more questions starts from. */
   readonly standardDeviation: number | undefined;
   readonly standardError: number | undefined;
+  /** Mean of the sample that the t test is over, which has two questions more than there are where those are assumed. */
+  readonly center: number | undefined;
+  /** Its degrees of freedom. */
+  readonly degrees: number | undefined;
   /** At 95 %, lower bound first; without 0 exactly where `p` is below 0.05. */
   readonly interval: readonly [number, number] | undefined;
   /** Cohen's d for pairs: the difference in multiples of the standard deviation. */
@@ -65,17 +69,41 @@ export function pairedDifference(
   const [center, variance] = [mean(spread) ?? 0, sampleVariance(spread) ?? 0];
   const standardDeviation = Math.sqrt(variance);
   const standardError = Math.sqrt(variance / spread.length);
-  const half = tQuantile(0.975, spread.length - 1) * standardError;
+  const degrees = spread.length - 1;
+  const half = tQuantile(0.975, degrees) * standardError;
   const limit = range ?? Number.POSITIVE_INFINITY;
   return {
     count,
     difference,
     standardDeviation,
     standardError,
+    center,
+    degrees,
     interval: [Math.max(-limit, center - half), Math.min(limit, center + half)],
     effect: difference / standardDeviation,
-    pValue: pValueOf(logTTails(center / standardError, spread.length - 1)),
+    pValue: pValueOf(logTTails(center / standardError, degrees)),
   };
+}
+
+/**
+ * Computes the one-sided p-value of the t test that the first is worse than the second by a margin, or by more.
+ *
+ * Below 2.5 %, the 95 % interval is within the margin: one-sided tests have half the level of two-sided ones.
+ *
+ * @param margin - >= 0, in the unit of the difference.
+ * @param better - Which of two values is better.
+ * @returns Undefined where the difference has no interval.
+ * @see ICH E9 (1998), Statistical Principles for Clinical Trials, sections 3.3.2 (non-inferiority) and 5.5 (the level)
+ */
+export function marginTest(
+  { center, standardError, degrees }: PairedDifference,
+  margin: number,
+  better: 'higher' | 'lower',
+): PValue | undefined {
+  if (center === undefined || standardError === undefined || degrees === undefined)
+    return undefined;
+  const lead = better === 'higher' ? center : -center;
+  return pValueOf(logTAbove((lead + margin) / standardError, degrees));
 }
 
 /** The difference of each question that both have, in order: first less second, between means over replicates. */
@@ -88,6 +116,8 @@ export function pairedDifferences(pairs: readonly Pair[]): readonly number[] {
 const NOTHING_MORE = {
   standardDeviation: undefined,
   standardError: undefined,
+  center: undefined,
+  degrees: undefined,
   interval: undefined,
   effect: undefined,
   pValue: undefined,

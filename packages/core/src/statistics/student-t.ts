@@ -24,6 +24,12 @@ export function logTTails(t: number, degrees: number): number {
   return Math.log1p(-inside);
 }
 
+/** Computes the natural logarithm of the probability that Student's t is above a value. @see {@link logTTails} */
+export function logTAbove(t: number, degrees: number): number {
+  const tails = logTTails(t, degrees);
+  return t > 0 ? tails - Math.LN2 : Math.log1p(-Math.exp(tails) / 2);
+}
+
 /**
  * Computes a quantile of Student's t distribution.
  *
