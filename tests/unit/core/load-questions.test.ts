@@ -249,6 +249,21 @@ describe('openQuestions', () => {
     ]);
     expect((await collect(source.read())).map(({ id }) => id)).toEqual(['bbh/s/0']);
   });
+
+  it('refuses a tag of a dataset that results would lose', async () => {
+    const files = new FakeSourceReader({
+      '/bench/bbh/bbh_questions.jsonl':
+        '{"subtask":"__proto__","index":0,"input":"Q","target":"A"}\n',
+      '/bench/bbh/prefixes.json': '{"prefix":{"direct":{},"cot":{}}}',
+    });
+    const source = openQuestions({ dataset: 'bbh', path: 'bbh' }, resolvePath, files);
+
+    await expect(collect(source.read())).rejects.toMatchObject({
+      code: 'invalid-question',
+      message:
+        'bbh/__proto__/0: tags.subtask: expected a text that results can be listed by, received "__proto__"; rename it',
+    });
+  });
 });
 
 /** Counts the lines that were read. */

@@ -182,6 +182,14 @@ describe('parseQuestionRow', () => {
       ['tags.a: expected a text, received {}'],
     ],
     [
+      'tags that results would lose',
+      { id: 'q1', question: 'Why?', topic: '__proto__', tags: '{"__proto__": "x", "a": "b"}' },
+      [
+        'tags.__proto__: expected a name that results can be listed by, received "__proto__"; rename it',
+        'tags.topic: expected a text that results can be listed by, received "__proto__"; rename it',
+      ],
+    ],
+    [
       'a text for metadata',
       { id: 'q1', question: 'Why?', metadata: 'x' },
       ['metadata: expected a table, received "x"'],
@@ -276,7 +284,10 @@ describe('parseQuestionRow', () => {
           question: fc.string().filter((text) => text.trim() !== ''),
           target: fc.option(fc.array(fc.string(), { minLength: 1 })),
           choices: fc.option(fc.array(fc.string())),
-          tags: fc.dictionary(fc.stringMatching(/^[a-z]+$/), fc.string()),
+          tags: fc.dictionary(
+            fc.stringMatching(/^[a-z]+$/),
+            fc.string().filter((text) => text !== '__proto__'),
+          ),
         }),
         (row) => {
           const { question } = parseQuestionRow(row);

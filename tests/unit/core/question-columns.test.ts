@@ -62,6 +62,14 @@ describe('mapped columns', () => {
     ]);
   });
 
+  it('are not tags that results would lose', () => {
+    const row: unknown = JSON.parse('{"id": "q", "question": "Why?", "__proto__": "x"}');
+
+    expect(parseQuestionRow(row, { columns: { tags: '__proto__' } }).problems).toEqual([
+      'tags.__proto__: expected a name that results can be listed by, received "__proto__"; rename it',
+    ]);
+  });
+
   it('are named in a problem', () => {
     const row = { id: 'q', question: 'Why?', gold: { a: 1 }, Options: 'x|y' };
 

@@ -250,6 +250,11 @@ describe('what is no Echo file', () => {
       linesOf(anEchoLine({ task: 'gsm8k/1' })),
       'f.jsonl:1: task_id: expected bbh/',
     ],
+    [
+      'a subtask that results would lose',
+      linesOf(anEchoLine({ task: 'bbh/__proto__/1' })),
+      'f.jsonl:1: task_id: expected bbh/',
+    ],
     ['a negative count', linesOf(anEchoLine({ calls: -1 })), 'f.jsonl:1: sub_calls: '],
     [
       'more calls than can be counted',

@@ -1,8 +1,8 @@
 import { bbhSizeOf, configNameSchema, questionIdSchema } from '@thrice/core';
 import * as z from 'zod';
 
-/** What a task is called: `bbh/snarks/3` or `HumanEval/20`. */
-const TASK = /^(?:bbh\/(?<subtask>[^/]+)|HumanEval)\/(?<index>0|[1-9]\d{0,8})$/;
+/** What a task is called: `bbh/snarks/3` or `HumanEval/20`. The subtask becomes a tag, which cannot be `__proto__`. */
+const TASK = /^(?:bbh\/(?!__proto__\/)(?<subtask>[^/]+)|HumanEval)\/(?<index>0|[1-9]\d{0,8})$/;
 
 /** More than any arm makes; the calls are counted one by one. */
 const MAX_CALLS = 1000;

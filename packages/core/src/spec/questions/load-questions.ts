@@ -7,6 +7,7 @@ import type { Dataset, DatasetRegistry } from '../datasets/dataset.ts';
 import { datasetRegistry } from '../datasets/registry.ts';
 import { type ParsedRow, parseQuestionRow } from './parse-question-row.ts';
 import { invalidQuestions, MAX_PROBLEMS, readRows } from './read-rows.ts';
+import { tagProblems } from './tag-problems.ts';
 
 /** The source of a benchmark's questions: files in the order given, or the folder of a dataset. */
 export interface QuestionSource {
@@ -38,7 +39,7 @@ export function openQuestions(
     const place = { path: resolvePath(path), subset, split };
     return {
       files: () => dataset.files(place, reader),
-      read: () => dataset.load(place, reader),
+      read: () => checkTags(dataset.load(place, reader)),
     };
   }
   const paths = (typeof questions === 'string' ? [questions] : questions).map(resolvePath);
@@ -46,6 +47,15 @@ export function openQuestions(
     files: async () => paths,
     read: () => loadQuestions(paths, reader, columns),
   };
+}
+
+/** @throws {ThriceError} `invalid-question` for the first question with a tag that results could not be listed by. */
+async function* checkTags(questions: AsyncIterable<Question>): AsyncIterable<Question> {
+  for await (const question of questions) {
+    const problems = tagProblems(question.tags).map((problem) => `${question.id}: ${problem}`);
+    if (problems.length > 0) throw invalidQuestions(problems);
+    yield question;
+  }
 }
 
 /** How questions are opened. */

@@ -4,6 +4,7 @@ import { describeIssues, showValue } from '../describe-issues.ts';
 import { suggestName } from '../nearest-name.ts';
 import { isTable, mapColumns } from './map-columns.ts';
 import { findBadValue, parseRowJson } from './parse-row-json.ts';
+import { tagProblems } from './tag-problems.ts';
 
 /** The names of each field, in any case; if a row has several for one field, the first counts. */
 const FIELD_NAMES = {
@@ -123,7 +124,11 @@ function draftQuestion(row: Readonly<Record<string, unknown>>): Draft {
   for (const field of STRUCTURED_FIELDS) fields[field] = parseStructure(fields[field]);
   const columns = (fields['choices'] ?? null) === null ? choiceColumns(row) : [];
   if (columns.length > 0) fields['choices'] = columns.map((key) => row[key]);
-  const tables = { tags: {} as Record<string, unknown>, metadata: {} as Record<string, unknown> };
+  const tables = {
+    // Keeps the name of each tag, also one that is then refused.
+    tags: Object.create(null) as Record<string, unknown>,
+    metadata: {} as Record<string, unknown>,
+  };
   const problems = [
     ...addEntries('tags', fields['tags'], tables),
     ...addEntries('metadata', fields['metadata'], tables),
@@ -143,6 +148,7 @@ function draftQuestion(row: Readonly<Record<string, unknown>>): Draft {
   fields['target'] = toTargets(fields['target']);
   fields['choices'] = numbersToTexts(fields['choices']);
   fields['tags'] = toTags(tables.tags);
+  problems.push(...tagProblems(tables.tags));
   fields['metadata'] = tables.metadata;
   return { fields, origins, problems };
 }
