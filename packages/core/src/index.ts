@@ -269,6 +269,7 @@ export {
   type Pattern,
   type ScorerRegistry,
   type ScorerSpec,
+  scorersOf,
   type TextScorer,
   type UserCommand,
   type UserFile,

@@ -135,7 +135,9 @@ async function regradeInStage(
   const { place, flag } = engine;
   const found = await findGroup(engine.ledger, name, flag);
   const edited = await decide(found, engine);
-  const { correction } = edited;
+  const { correction, scorers } = edited;
+  const { refuseUserCode } = await import('../stage/refuse-user-code.ts');
+  refuseUserCode(scorers?.scorers.values() ?? []);
   const onRow = reportRescoring(found.header, terminal, engine.clock);
   const group = correction === undefined ? found : await editOnStage(correction, engine);
   if (correction !== undefined) reportEdit(found.header, group.header, terminal);

@@ -20,6 +20,7 @@ import { plainText, type Terminal } from '../shell/terminal.ts';
 import { countBoughtCalls, estimateRun } from '../spec/estimate-run.ts';
 import type { PreparedRun, RunOptions } from '../spec/prepare-run.ts';
 import { followGroup } from './follow-group.ts';
+import { refuseUserCode } from './refuse-user-code.ts';
 import { openStageBudget, refuseFirstBudget } from './stage-budget.ts';
 import { openStageEngine, type StageEngine } from './stage-engine.ts';
 import { refuseUnfitLanes, refuseUnknownLanes } from './stage-lanes.ts';
@@ -39,6 +40,7 @@ export async function runOnStage(
   refuseUnknownLanes([...benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(benchmark, engine.stage);
   refuseOtherWebhook(draft.spec);
+  refuseUserCode(benchmark.configs.map(({ scorer }) => scorer));
   using signals = listenForStop();
   const plan = {
     benchmark,
@@ -129,6 +131,7 @@ export async function editOnStage(
   refuseUnknownLanes([...edit.benchmark.lanes.keys()], engine.stage);
   refuseUnfitLanes(edit.benchmark, engine.stage);
   refuseOtherWebhook(edit.draft.spec);
+  refuseUserCode(edit.benchmark.configs.map(({ scorer }) => scorer));
   refuseFirstBudget(edit.group.benchmark, edit.benchmark);
   const { group } = edit.group.header;
   await engine.activeGroups.add(group);
