@@ -134,6 +134,35 @@ describe('a scorer of one’s own, a file beside the spec', () => {
     expect(vendor.billed.size).toBe(COUNT);
   });
 
+  it('is tried on recorded answers, without a call, and publishes nothing', async () => {
+    await using vendor = await startBillingVendor(answers);
+    await using folder = await temporaryFolder(files(vendor.url));
+    const group = groupOf(await thrice(folder, 'run', 'own.toml'));
+    await writeFile(folder.resolve('other.ts'), ownFile.replace("'q7'", "'q8'"));
+    await writeFile(folder.resolve('lib/share.ts'), imported.replace('0.25', '0.5'));
+
+    const tried = await thrice(folder, 'test-scorer', 'other.ts', group);
+
+    const verified = await thrice(folder, 'verify', group);
+    expect([tried.exitCode, tried.stderr, verified.exitCode]).toEqual([0, '', 0]);
+    const [header, row] = tried.stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+    expect(header).toEqual([
+      'config',
+      'n',
+      'score',
+      'score by it',
+      'changed',
+      'ungraded',
+      'failed',
+    ]);
+    // Wrong answers, but for q8, have half; q7 is graded by now.
+    expect(row).toEqual(['a', '60', '80.9', '88.1', '16', '1', '0']);
+    expect(tried.stdout).toContain(`no score is 100.0: thrice show ${group}-r1 a q7\n`);
+    expect(tried.stdout).toContain(`25.0 is no score (spoiled): thrice show ${group}-r1 a q8\n`);
+    expect((await rowsOf(folder, group))[0]).toMatchObject({ score: 0.25, grading: { number: 1 } });
+    expect(vendor.billed.size).toBe(COUNT);
+  });
+
   it('leaves an answer ungraded that it fails on, says why, and goes on', async () => {
     const hostile = `
       export default {

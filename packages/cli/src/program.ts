@@ -307,6 +307,17 @@ function addGradingCommands(program: Command, run: Run): void {
     .option(...jsonOption)
     .action(run(async () => (await import('./commands/rescore.ts')).rescoreGroup));
   program
+    .command('test-scorer')
+    .description(
+      'grade recorded answers with a file of your own and show what changes; publishes nothing',
+    )
+    .argument('<file>', 'the TypeScript file')
+    .argument('<group>', 'group or run name, unique prefix, or label')
+    .option(...folderOption)
+    .option(...stageOption)
+    .option(...jsonOption)
+    .action(run(async () => (await import('./commands/test-scorer.ts')).testScorer));
+  program
     .command('rule')
     .description(
       'count the cells of an error class in a stated way, in every figure; the figures before are kept',

@@ -490,6 +490,7 @@ export { scorersIn } from './spec/resolve-choice.ts';
 export { type Vendor, vendorOf } from './spec/vendors.ts';
 export { type Agreement, cohenKappa } from './statistics/cohen-kappa.ts';
 export { mcnemarTest } from './statistics/mcnemar-test.ts';
+export { mean } from './statistics/mean.ts';
 export { seededRandom } from './statistics/seeded-random.ts';
 export type { WarningCode } from './warnings.ts';
 export { countOf, cutList } from './wording.ts';

@@ -130,7 +130,9 @@ function toJson(value: unknown): string {
 /** What went wrong, and where: without the frames of this file and below, and with paths relative to the folder. */
 function describe(error: unknown): string {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const own = text.split(/\n +at (?:async )?\S+ \(file:[^)]*\/child\.[jt]s:/, 1)[0] ?? text;
+  const own = (text.split(/\n +at (?:async )?\S+ \(file:[^)]*\/child\.[jt]s:/, 1)[0] ?? text)
+    .replace(/\n +at .*\(node:internal\/.*\)/g, '')
+    .replace(/ imported from \S*\/child\.[jt]s$/m, '');
   return own.replaceAll(`${pathToFileURL(folder).href}/`, '').slice(0, MAX_MESSAGE_LENGTH);
 }
 

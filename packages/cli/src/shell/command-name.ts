@@ -10,6 +10,7 @@ export const COMMAND_NAMES = [
     'compare',
     'power',
     'rescore',
+    'test-scorer',
     'rule',
     'judge',
     'verify',

@@ -1,0 +1,90 @@
+import { relative, resolve } from 'node:path';
+import {
+  type CellRow,
+  type Config,
+  type LoadedGroup,
+  plannedConfigs,
+  readConfigRows,
+  ThriceError,
+  withCurrentGrading,
+} from '@thrice/core';
+import type { Engine, EngineOptions } from '../engine/engine.ts';
+import { findRuns } from '../engine/find-group.ts';
+import { openEngine } from '../engine/open-engine.ts';
+import { refuseImported } from '../engine/refuse-imported.ts';
+import { renderTrial, type ScorerTrial, type TriedAnswer } from '../render/trial-view.ts';
+import { nameCommands } from '../shell/command-name.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { plainText, type Terminal } from '../shell/terminal.ts';
+import { loadUserScorer } from '../spec/load-user-scorers.ts';
+
+/** Options of `thrice test-scorer`. */
+export interface TestScorerOptions extends EngineOptions {
+  readonly json?: boolean;
+}
+
+/** `thrice test-scorer`: grades recorded answers with a file, and shows what would change. Publishes nothing. */
+export async function testScorer(
+  terminal: Terminal,
+  file: string,
+  name: string,
+  options: TestScorerOptions,
+): Promise<ExitCode> {
+  // As a spec beside the file would name it.
+  const specPath = resolve(terminal.workingFolder, 'spec');
+  const path = relative(terminal.workingFolder, resolve(terminal.workingFolder, file));
+  const { table, problem } = await loadUserScorer({ kind: 'file', path }, specPath);
+  if (problem !== undefined)
+    throw new ThriceError({ code: 'invalid-file', message: problem.replace(/^\.path: /, '') });
+  using engine = await openEngine(options, terminal);
+  const { group, runs } = await findRuns(engine.ledger, name, engine.flag);
+  refuseImported(group.header);
+  const header = { ...group.header, specSource: { ...group.header.specSource, path: specPath } };
+  const { configs } = await withCurrentGrading(header, group.benchmark, engine.blobs);
+  const trials: ScorerTrial[] = [];
+  for (const config of plannedConfigs(header, { ...group.benchmark, configs })) {
+    const tried = { ...config, ...NOT_JUDGED, scorer: table, grading: config.grading + 1 };
+    const pair = { before: config, after: tried };
+    trials.push(await tryConfig(pair, { ...group, header }, runs, engine));
+  }
+  if (options.json === true) terminal.print(JSON.stringify(trials, null, 2));
+  else {
+    const view = { flag: engine.flag, width: terminal.printColumns };
+    terminal.print(nameCommands(plainText(renderTrial(trials, view)), terminal.commandName));
+  }
+  return exitCodes.complete;
+}
+
+const NOT_JUDGED: Pick<Config, 'gradedBy' | 'judgedBy'> = {
+  gradedBy: undefined,
+  judgedBy: undefined,
+};
+
+/** Grades the answers of a config as they are graded, and otherwise. */
+async function tryConfig(
+  { before, after }: { readonly before: Config; readonly after: Config },
+  { header }: Pick<LoadedGroup, 'header'>,
+  runs: readonly string[],
+  engine: Engine,
+): Promise<ScorerTrial> {
+  const others = readConfigRows(header, runs, after, engine)[Symbol.asyncIterator]();
+  const answers: TriedAnswer[] = [];
+  for await (const { row: was } of readConfigRows(header, runs, before, engine)) {
+    const next = await others.next();
+    if (next.done === true || was.outcome === 'failed' || was.outcome === 'not-attempted') continue;
+    const { row: is } = next.value;
+    answers.push({
+      ...{ run: was.run, id: was.id, was: was.score, is: is.score },
+      ...{ reason: is.reason, problem: is.error?.message ?? null },
+      metrics: metricsOf(is),
+    });
+  }
+  return { config: before.name, answers };
+}
+
+/** Those that the answer has. */
+function metricsOf({ metrics }: CellRow): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    Object.entries(metrics).filter((entry): entry is [string, number] => entry[1] !== null),
+  );
+}
