@@ -166,8 +166,10 @@ describe('a failure', () => {
         // Without a confidence left, it is unknown.
         if (after.nCal > 0)
           expect(after.brierPess).toBeGreaterThanOrEqual(Number(before.brierPess) - 1e-12);
-        expect(after.coverage).toBeLessThan(before.coverage);
-        expect(after.headline === null).toBe(after.coverage < floor || after.score === null);
+        expect(after.coverage).toBeLessThan(Number(before.coverage));
+        expect(after.headline === null).toBe(
+          Number(after.coverage) < floor || after.score === null,
+        );
         // The others are of fewer cells, and say so.
         const isStated = rows[at]?.confidence !== null;
         expect(before.nCal - after.nCal).toBe(Number(isStated));

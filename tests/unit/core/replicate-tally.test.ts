@@ -79,7 +79,7 @@ describe('the figures of a replicate', () => {
   });
 
   it('are unknown without any row', () => {
-    expect(summarize([])).toMatchObject({ questions: 0, coverage: 0, scoreLower: null });
+    expect(summarize([])).toMatchObject({ questions: 0, coverage: null, scoreLower: null });
   });
 
   it('have no standard error for one score', () => {
@@ -234,7 +234,7 @@ describe('any mix of rows', () => {
           expect(after.stderr).toBe(before.stderr);
           expect(after.scoreLower).toBeLessThanOrEqual(before.scoreLower ?? Number.NaN);
           expect(after.scoreUpper).toBeGreaterThanOrEqual(before.scoreUpper ?? Number.NaN);
-          expect(after.coverage).toBeLessThanOrEqual(before.coverage);
+          expect(after.coverage).toBeLessThanOrEqual(before.coverage ?? Number.NaN);
         },
       ),
     );

@@ -97,8 +97,16 @@ describe('the figures under a ruling', () => {
     const summary = summarize([failed('q1', timedOut)], [aRuling('transient', 'excluded')]);
 
     expect(figuresOf(summary)).toMatchObject({
-      ...{ coverage: 0, score: null, scoreLower: null, scoreUpper: null, headline: null },
+      ...{ coverage: null, score: null, scoreLower: null, scoreUpper: null, headline: null },
     });
+    expect(renderSummary(summary, 'text').split('\n').slice(2, 6)).toEqual([
+      'config  score  bounds  coverage  n   p50 s  scored  failed  ruled',
+      'direct      –       –         –  0*      –       0       1  1 excluded',
+      '',
+      'score: the mean over scored and unparsed cells, an unparsed answer scoring 0; ungraded, failed and not attempted cells count only in coverage and bounds',
+    ]);
+    expect(renderSummary(summary, 'text')).not.toContain('below the floor');
+    expect(summary.configs[0]?.mean['coverage']).toBeNull();
   });
 
   it('say by which ruling cells count that have no score', () => {
@@ -132,6 +140,19 @@ describe('the figures under a ruling', () => {
       );
     }
     expect(renderTagTable(summary, 'kind', 'text')).toContain('25.0*');
+  });
+
+  it('are of the cells that are not excluded, which tables count', () => {
+    const summary = summarize(rows, [aRuling('transient', 'excluded')]);
+
+    const [header = '', row = ''] = renderSummary(summary, 'csv').split('\n');
+
+    expect(renderSummary(summary, 'text')).toMatch(/^direct .* 6\* /m);
+    expect(renderTagTable(summary, 'kind', 'text')).toMatch(/^direct +all +33\.3\* +2 +6 +6\*$/m);
+    expect(cellsOf(header, row)).toMatchObject({ cells: '8', ruledExcluded: '2' });
+    expect(renderSummary(summarize(rows, [aRuling('transient', 'wrong')]), 'text')).toMatch(
+      /^direct .* 100\.0\* +8 /m,
+    );
   });
 
   it('are plain in CSV, with the number of cells that a ruling counts', () => {

@@ -64,7 +64,7 @@ function describeConfig(
     reason === null ? outcome : `${outcome}, ${reason}`,
   );
   return [
-    `${config}: ${correct}/${scored + unparsed}, coverage ${coverage.toFixed(3)}${headline === null ? ', no headline' : ''}; bounds ${correct}/${questions}, where they count as wrong, to ${upper}/${questions}`,
+    `${config}: ${correct}/${scored + unparsed}, coverage ${coverage?.toFixed(3) ?? 'unknown'}${headline === null ? ', no headline' : ''}; bounds ${correct}/${questions}, where they count as wrong, to ${upper}/${questions}`,
     ...[...byReason].map(
       ([reason, cells]) =>
         `  ${cells.length} x ${reason}: ${cutList(cells.map(({ id }) => id)).join(', ')}`,

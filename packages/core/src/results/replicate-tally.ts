@@ -208,7 +208,7 @@ export class ReplicateTally {
     const scoreCount = answerCount + this.#ruledWrong;
     const questions = answerCount + ungraded + failed + this.#counts['not-attempted'];
     const counted = questions - this.#ruledExcluded;
-    const coverage = counted === 0 ? 0 : scoreCount / counted;
+    const coverage = counted === 0 ? null : scoreCount / counted;
     const score = scoreCount === 0 ? null : this.#scoreSum / scoreCount;
     const { costUsd, ...spend } = this.#spend();
     const metrics = this.#metrics.summarize();
@@ -229,7 +229,7 @@ export class ReplicateTally {
       score,
       scoreLower: counted === 0 ? null : this.#scoreSum / counted,
       scoreUpper: counted === 0 ? null : (this.#scoreSum + (counted - scoreCount)) / counted,
-      headline: coverage >= coverageFloor ? score : null,
+      headline: coverage !== null && coverage >= coverageFloor ? score : null,
       stderr: scoreStandardError(scores) ?? null,
       ci95: mutablePair(scoreInterval(scores)),
       ...summarizeCalibration(this.#calibration.forecasts(), failed),

@@ -203,7 +203,7 @@ export class SummaryBuilder {
     const judges = new JudgeTally(...tallies.map((each) => each.judges.state())).summarize();
     const probes = new ProbeTally(...tallies.map((each) => each.probes.state())).summarize();
     const calibration = this.#summarizeCalibration(config, tallies, replicates);
-    const isWithheld = replicates.some(({ coverage }) => coverage < this.#coverageFloor);
+    const isWithheld = replicates.some(({ headline }) => headline === null);
     return {
       config,
       replicates,

@@ -27,8 +27,8 @@ export interface SummaryColumn<Value = unknown> {
   readonly isHiddenWhenOne?: boolean;
   /** True if Markdown omits the column then, too: it is about few groups. */
   readonly isRare?: boolean;
-  /** True for a figure that rulings change: marked where they do. */
-  readonly isRuled?: boolean;
+  /** The rulings that change the figure: marked where there are any. @default none */
+  readonly ruledAs?: readonly (typeof RULED_AS)[number][];
   /** What it counts, for a reader who knows the table only. */
   readonly legend?: string;
   /** Picks the figure of a config; null if it is unknown or withheld. */
@@ -49,14 +49,15 @@ const MOMENTS = [
   'latency.meanS',
 ] as const;
 
-const RULED_AS = ['wrong', 'excluded'] as const;
+/** Rulings that change a figure. */
+export const RULED_AS = ['wrong', 'excluded'] as const;
 
 /** The columns of the summary table, from left to right. To add one, add an entry. */
 export const summaryColumns: readonly SummaryColumn[] = [
   column({ title: 'config', names: ['config'], value: ({ config }) => config, format: String }),
   column({
     title: 'score',
-    isRuled: true,
+    ruledAs: RULED_AS,
     names: ['score'],
     legend:
       'score: the mean over scored and unparsed cells, an unparsed answer scoring 0; ungraded, failed and not attempted cells count only in coverage and bounds',
@@ -65,7 +66,7 @@ export const summaryColumns: readonly SummaryColumn[] = [
   }),
   column({
     title: 'ci95',
-    isRuled: true,
+    ruledAs: RULED_AS,
     names: ['ci95Lower', 'ci95Upper'],
     isHiddenWhenEmpty: true,
     legend:
@@ -75,7 +76,7 @@ export const summaryColumns: readonly SummaryColumn[] = [
   }),
   column({
     title: 'sd',
-    isRuled: true,
+    ruledAs: RULED_AS,
     names: ['scoreSd'],
     isHiddenWhenEmpty: true,
     value: scoreDeviation,
@@ -83,21 +84,27 @@ export const summaryColumns: readonly SummaryColumn[] = [
   }),
   column({
     title: 'bounds',
-    isRuled: true,
+    ruledAs: RULED_AS,
     names: ['scoreLower', 'scoreUpper'],
     value: ({ mean }) => [toNumber(mean['scoreLower']), toNumber(mean['scoreUpper'])] as const,
     format: formatPercentRange,
   }),
   column({
     title: 'coverage',
-    isRuled: true,
+    ruledAs: RULED_AS,
     names: ['coverage'],
     value: ({ mean }) => toNumber(mean['coverage']),
     format: formatPercent,
   }),
   column({
     title: 'n',
-    names: ['cells'],
+    ruledAs: ['excluded'],
+    names: [],
+    value: totalOf(({ questions, ruledExcluded }) => questions - ruledExcluded),
+    format: String,
+  }),
+  column({
+    ...{ title: 'all cells', names: ['cells'], isData: true },
     value: totalOf(({ questions }) => questions),
     format: String,
   }),
@@ -297,6 +304,11 @@ export function momentsOf(
 function countRuled({ replicates }: ConfigSummary, as: (typeof RULED_AS)[number]): number {
   const field = as === 'wrong' ? 'ruledWrong' : 'ruledExcluded';
   return replicates.reduce((sum, replicate) => sum + replicate[field], 0);
+}
+
+/** Whether any cells of a config count in one of these ways by a ruling. */
+export function isRuledAs(config: ConfigSummary, ways: SummaryColumn['ruledAs'] = []): boolean {
+  return ways.some((as) => countRuled(config, as) > 0);
 }
 
 /** Checks that a column's `format` accepts what its `value` returns. */

@@ -1,6 +1,11 @@
 /** Shown for a figure that is unknown or withheld. */
 export const NO_FIGURE = '–';
 
+/** Marks a figure that a ruling changes, unless it is unknown. */
+export function markRuled(text: string, isRuled: boolean): string {
+  return isRuled && text !== NO_FIGURE ? `${text}*` : text;
+}
+
 /** A ratio in percent, with one decimal. */
 export function formatPercent(ratio: number | null): string {
   return ratio === null ? NO_FIGURE : (ratio * 100).toFixed(1);
@@ -8,7 +13,8 @@ export function formatPercent(ratio: number | null): string {
 
 /** A range of ratios in percent, as in `20.0–80.0`. */
 export function formatPercentRange(range: readonly [number | null, number | null] | null): string {
-  return range === null ? NO_FIGURE : range.map(formatPercent).join('–');
+  const isUnknown = range === null || range.every((bound) => bound === null);
+  return isUnknown ? NO_FIGURE : range.map(formatPercent).join('–');
 }
 
 /** A distance between ratios, with three decimals. */

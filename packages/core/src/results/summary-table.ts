@@ -11,8 +11,10 @@ import { probeNotes, renderProbes } from './probe-table.ts';
 import type { ConfigSummary, Summary } from './summary.ts';
 import {
   column,
+  isRuledAs,
   momentNames,
   momentsOf,
+  RULED_AS,
   type SummaryColumn,
   summaryColumns,
 } from './summary-columns.ts';
@@ -21,6 +23,7 @@ import {
   formatFigure,
   formatPercent,
   formatPlain,
+  markRuled,
   NO_FIGURE,
 } from './summary-formats.ts';
 import { renderTable, type TableForm, wrapLine } from './table.ts';
@@ -171,25 +174,13 @@ function renderColumns(
   return renderTable(
     columns.map(({ title }) => title),
     configs.map((config) =>
-      columns.map(({ value, format, isRuled = false }) => {
-        const text = format(value(config));
-        return isRuled ? markRuled(text, config.replicates) : text;
-      }),
+      columns.map(({ value, format, ruledAs = [] }) =>
+        markRuled(format(value(config)), isRuledAs(config, ruledAs)),
+      ),
     ),
     form,
     width,
   );
-}
-
-/** What follows a figure that a ruling changes. */
-const RULED_MARK = '*';
-
-function markRuled(
-  text: string,
-  counted: readonly { readonly ruledWrong: number; readonly ruledExcluded: number }[],
-): string {
-  const isRuled = counted.some(({ ruledWrong, ruledExcluded }) => ruledWrong + ruledExcluded > 0);
-  return isRuled && text !== NO_FIGURE ? `${text}${RULED_MARK}` : text;
 }
 
 /**
@@ -207,15 +198,20 @@ export function renderTagTable(
   const metrics = metricNamesOf(summary.configs, { withControls: isData });
   const rows = summary.configs.flatMap(({ config, byTag }) =>
     Object.entries(byTag[tag] ?? {}).map(([value, counts]) => {
+      const { ruledWrong, ruledExcluded } = counts;
       const score = isCovered(counts, summary.coverageFloor) ? counts.score : null;
       return [
         config,
         value,
-        isData ? formatPlain(score) : markRuled(formatPercent(score), [counts]),
+        isData
+          ? formatPlain(score)
+          : markRuled(formatPercent(score), ruledWrong + ruledExcluded > 0),
         String(counts.correct),
-        String(counts.scored + counts.unparsed + counts.ruledWrong),
-        String(counts.cells),
-        ...(isData ? [String(counts.ruledWrong), String(counts.ruledExcluded)] : []),
+        String(counts.scored + counts.unparsed + ruledWrong),
+        isData
+          ? String(counts.cells)
+          : markRuled(String(counts.cells - ruledExcluded), ruledExcluded > 0),
+        ...(isData ? [String(ruledWrong), String(ruledExcluded)] : []),
         ...metrics.flatMap((metric) =>
           isData
             ? metricDataOf(counts, metric).map(formatPlain)
@@ -269,7 +265,7 @@ function notes(
 
 function withheldNotes(configs: readonly ConfigSummary[], coverageFloor: number): string[] {
   const withheld = configs.filter(({ replicates }) =>
-    replicates.some(({ headline }) => headline === null),
+    replicates.some(({ coverage }) => coverage !== null && coverage < coverageFloor),
   );
   const names = withheld.map(({ config }) => config).join(', ');
   const floor = formatPercent(coverageFloor);
@@ -347,17 +343,17 @@ function confidenceNotes(configs: readonly ConfigSummary[]): readonly string[] {
   });
 }
 
-function averageLines(
-  { config, replicates, averages }: ConfigSummary,
-  coverageFloor: number,
-): string[] {
-  const lowest = Math.min(...replicates.map(({ coverage }) => coverage));
+function averageLines(entry: ConfigSummary, coverageFloor: number): string[] {
+  const { config, replicates, averages } = entry;
+  const isRuled = isRuledAs(entry, RULED_AS);
+  // Of a replicate whose cells are all excluded, coverage is unknown, and so are the averages.
+  const lowest = Math.min(...replicates.map(({ coverage }) => coverage ?? 1));
   const isWithheld = lowest < coverageFloor;
   return averages.map(({ label, value }) => {
     const shown = isWithheld
       ? `withheld (coverage ${formatPercent(lowest)} %)`
       : formatAverage(value);
-    const figure = value === null || isWithheld ? shown : markRuled(shown, replicates);
+    const figure = value === null || isWithheld ? shown : markRuled(shown, isRuled);
     return `${config}: ${figure} ${label}`;
   });
 }

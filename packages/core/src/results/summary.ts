@@ -88,8 +88,8 @@ export const replicateSchema = z.strictObject({
   /** Of the ungraded and failed cells, those that count as 0 by a ruling, and those that do not count. */
   ruledWrong: count.default(0),
   ruledExcluded: count.default(0),
-  /** (scored + unparsed + ruledWrong) / (questions - ruledExcluded). */
-  coverage: z.number().min(0).max(1),
+  /** (scored + unparsed + ruledWrong) / (questions - ruledExcluded); null where all are excluded. */
+  coverage: ratio,
   score: ratio,
   /** Every cell without a score counted as 0, over all questions that are not excluded. */
   scoreLower: ratio,
