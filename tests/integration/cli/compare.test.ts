@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../../packages/cli/src/main.ts';
 import { anEchoLine, anEchoMeta, linesOf } from '../../support/echo-rows.ts';
-import { callThrice, type Outcome } from '../../support/run-thrice.ts';
+import { callThrice, fakeTerminal, groupOf, type Outcome } from '../../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
 
 const tasks = Array.from({ length: 12 }, (_, index) => index);
@@ -33,6 +35,32 @@ async function openFolder(files: Readonly<Record<string, string>>) {
 
 const first = '20260701T000922Z_bbh_n12.jsonl';
 const second = '20260702T000922Z_bbh_n12.jsonl';
+
+/** A benchmark of simulated models, of which one is always right and one never. */
+const simulated = `name = "sim"
+questions = "questions.jsonl"
+[lanes.sim]
+behaviour = "models.json"
+[[configs]]
+name = "never"
+model = "sim/never"
+scorer = "exact"
+[[configs]]
+name = "always"
+model = "sim/always"
+scorer = "exact"
+`;
+const models = JSON.stringify({
+  seed: 1,
+  models: { never: { accuracy: 0 }, always: { accuracy: 1 } },
+});
+
+/** Runs a benchmark of simulated models in a folder. Returns the group. */
+async function runSimulated(folder: TemporaryFolder): Promise<string> {
+  const ran = await callThrice(['run', 'benchmark.toml'], { cwd: folder.path });
+  expect(ran.exitCode, ran.stderr).toBe(0);
+  return groupOf(ran);
+}
 
 async function compare(folder: TemporaryFolder, ...argv: readonly string[]): Promise<Outcome> {
   return await callThrice(['compare', ...argv], { cwd: folder.path });
@@ -76,6 +104,41 @@ describe('thrice compare', () => {
       "margin p: Student's t, one-sided, on worse by 0.1 or more, corrected likewise",
       'verdict: by Holm, at 5 %; no worse: by margin p, at 2.5 %',
     ]);
+  });
+
+  it('prints commands that can be pasted where they are printed: whole, and so that each id is one', async () => {
+    const ids = ['-first', "it's two", 'q1'];
+    const lines = ids.map((id) => JSON.stringify({ id, question: `Of ${id}?`, target: 'yes' }));
+    await using folder = await temporaryFolder({
+      'benchmark.toml': simulated,
+      'models.json': models,
+      'questions.jsonl': lines.join('\n'),
+    });
+    const group = await runSimulated(folder);
+    const argv = ['compare', group, '--dir', './.thrice'];
+    const terminal = fakeTerminal({
+      ...{ workingFolder: folder.path, commandLine: argv },
+      ...{ printColumns: 70, commandName: 'npx --no thrice' },
+    });
+
+    const exitCode = await runCommand(argv, terminal);
+
+    expect(exitCode).toBe(0);
+    const commands = terminal.stdout
+      .split('\n')
+      .map((line) => /(?:^ +|: )(npx .*)/.exec(line)?.[1])
+      .filter((command) => command !== undefined);
+    expect(commands).toEqual([
+      `npx --no thrice show ${group}-r1 never --dir ./.thrice -- -first`,
+      `npx --no thrice show ${group}-r1 never --dir ./.thrice 'it'\\''s two'`,
+      `npx --no thrice show ${group}-r1 never --dir ./.thrice q1`,
+    ]);
+    for (const [index, command] of commands.entries()) {
+      const shell = `npx() { shift 2; printf '%s\\n' "$@"; }; ${command}`;
+      const typed = execFileSync('bash', ['-c', shell], { encoding: 'utf8' }).trimEnd().split('\n');
+      const shown = await callThrice(typed, { cwd: folder.path });
+      expect(shown.stdout).toContain(`Of ${ids[index]}?`);
+    }
   });
 
   it('compares the first config with all others, and the groups of two sweeps by the names of their configs', async () => {

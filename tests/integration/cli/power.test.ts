@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../../packages/cli/src/main.ts';
 import { anEchoLine, anEchoMeta, linesOf } from '../../support/echo-rows.ts';
-import { callThrice } from '../../support/run-thrice.ts';
+import { callThrice, fakeTerminal } from '../../support/run-thrice.ts';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** A spec with two configs, of the name under which sweeps of BIG-Bench Hard are imported. */
@@ -57,6 +58,21 @@ describe('thrice power', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/the plan +200 +3 +14\.1 +1200/);
     expect(stdout).toContain('no group of bbh has answers: assumed are scores');
+  });
+
+  it('says how a pilot is run, as it is typed, and in a line of its own', async () => {
+    await using folder = await open();
+    const argv = ['power', 'b.toml', '--dir', 'groups'];
+    const terminal = fakeTerminal({
+      ...{ workingFolder: folder.path, commandLine: argv },
+      ...{ printColumns: 60, commandName: 'npx --no thrice' },
+    });
+
+    await runCommand(argv, terminal);
+
+    expect(terminal.stdout).toContain(
+      '\na pilot says more:\n  npx --no thrice run b.toml --limit 50 --dir groups\n',
+    );
   });
 
   it('refuses a spec with one config, and a group that is not there', async () => {

@@ -49,7 +49,8 @@ export async function compare(
   }
   if (options.json === true) terminal.print(JSON.stringify(comparison, null, 2));
   else {
-    const view = { form: formOf(options), width: terminal.printColumns, flag: compared.flag };
+    const { printColumns: width, commandName } = terminal;
+    const view = { form: formOf(options), width, flag: compared.flag, commandName };
     terminal.print(plainText(renderComparison(comparison, view).trimEnd()));
   }
   return exitCodes.complete;

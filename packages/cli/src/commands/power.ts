@@ -16,7 +16,10 @@ import type { Engine } from '../engine/engine.ts';
 import { findGroup } from '../engine/find-group.ts';
 import { openEngine } from '../engine/open-engine.ts';
 import { renderPower } from '../render/power-view.ts';
+import { nameCommands } from '../shell/command-name.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import { folderFlag } from '../shell/place-flags.ts';
+import { quoteArgument } from '../shell/quote-argument.ts';
 import { plainText, type Terminal } from '../shell/terminal.ts';
 import { type PreparedRun, prepareRun, type RunOptions } from '../spec/prepare-run.ts';
 
@@ -50,7 +53,12 @@ export async function planBenchmark(
     pairs: planPower(pairs, replicates),
   };
   if (options.json === true) terminal.print(JSON.stringify(power, null, 2));
-  else terminal.print(plainText(renderPower(power, terminal.printColumns)));
+  else {
+    const { commandName, printColumns } = terminal;
+    const runPilot = `thrice run ${quoteArgument(file)} --limit 50${folderFlag(options.dir)}`;
+    const text = renderPower(power, nameCommands(runPilot, commandName), printColumns);
+    terminal.print(plainText(text));
+  }
   return exitCodes.complete;
 }
 

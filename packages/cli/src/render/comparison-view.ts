@@ -13,6 +13,9 @@ import {
   type TableForm,
   wrapLine,
 } from '@thrice/core';
+import { nameCommands } from '../shell/command-name.ts';
+import { quoteArgument } from '../shell/quote-argument.ts';
+import { labelWhole } from './next-command.ts';
 
 /** Changed questions that are listed of each pair; `--json` has all. */
 const LISTED_QUESTIONS = 10;
@@ -24,6 +27,8 @@ export interface ComparisonForm {
   readonly width: number | undefined;
   /** Flag of the commands that show a cell. */
   readonly flag: string;
+  /** How Thrice is typed. */
+  readonly commandName: string;
 }
 
 /**
@@ -33,7 +38,8 @@ export interface ComparisonForm {
  * CSV is data, one table of plain numbers.
  */
 export function renderComparison(comparison: Comparison, view: ComparisonForm): string {
-  const { form, width } = view;
+  const { form } = view;
+  const width = form === 'text' ? view.width : undefined;
   const rows = comparison.pairs.flatMap((pair) => [
     { pair, value: undefined, figures: pair.all },
     ...Object.entries(pair.byTag).map(([value, figures]) => ({ pair, value, figures })),
@@ -50,10 +56,13 @@ export function renderComparison(comparison: Comparison, view: ComparisonForm): 
     form,
     width,
   );
-  const notes = comparison.pairs.flatMap((pair) => describePair(pair, comparison, view));
-  const wrap = (line: string) => (form === 'text' ? wrapLine(line, width) : line);
-  const lines = [...legendOf(shown), ...notes];
-  return [wrap(describeWhat(comparison)), table, ...lines.map(wrap)].join('\n');
+  const wrap = (line: string) => wrapLine(line, width);
+  const notes = comparison.pairs.flatMap((pair) => [
+    ...describePair(pair).map(wrap),
+    ...describeChanged(pair, comparison, { ...view, width }),
+  ]);
+  const legend = legendOf(shown).map(wrap);
+  return [wrap(describeWhat(comparison)), table, ...legend, ...notes].join('\n');
 }
 
 /** Renders how often comparisons of configs with themselves tell a difference. */
@@ -205,12 +214,7 @@ function legendOf({ comparison, isExact, isCorrected }: Shown): readonly string[
   ];
 }
 
-function describePair(
-  pair: ComparedPair,
-  comparison: Comparison,
-  { flag }: ComparisonForm,
-): readonly string[] {
-  const { a, b, all, differs, otherTexts, changed } = pair;
+function describePair({ a, b, all, differs, otherTexts }: ComparedPair): readonly string[] {
   const title = `${nameOf(a, b)} and ${nameOf(b, a)}:`;
   const { n, questions, onlyA, onlyB, coverageA, coverageB, bounds } = all;
   const isWhole = coverageA === 1 && coverageB === 1;
@@ -237,25 +241,31 @@ function describePair(
   const differences = differs.map(
     (each) => `  ${each.key}: ${each.a ?? 'nothing'} and ${each.b ?? 'nothing'}`,
   );
-  const listed = changed.slice(0, LISTED_QUESTIONS);
-  const show = comparison.figure === 'score' ? formatPercent : formatFigure;
-  const commands = listed.map(
-    ({ id, a: own, b: other }) =>
-      `  ${show(own)} and ${show(other)}: thrice show ${a.runs[0]} ${a.config} ${quoted(id)}${flag}`,
-  );
+  return [title, ...missing, ...left, ...ruled, ...others, ...differences];
+}
+
+/** Lists the questions that changed, each with the command that shows it, which no line breaks. */
+function describeChanged(
+  { a, changed }: ComparedPair,
+  { figure }: Comparison,
+  { flag, commandName, width }: ComparisonForm,
+): readonly string[] {
+  const show = figure === 'score' ? formatPercent : formatFigure;
+  const command = nameCommands(`thrice show ${a.runs[0]} ${a.config}${flag}`, commandName);
+  const listed = changed.slice(0, LISTED_QUESTIONS).map(({ id, a: own, b: other }) => {
+    // Otherwise such an id would be taken for an option.
+    const end = id.startsWith('-') ? ' --' : '';
+    const label = `  ${show(own)} and ${show(other)}`;
+    return labelWhole(label, `${command}${end} ${quoteArgument(id)}`, width);
+  });
   const more = changed.length - listed.length;
-  const rest = more === 0 ? [] : [`  and ${countOf(more, 'question')} more: --json`];
-  return [title, ...missing, ...left, ...ruled, ...others, ...differences, ...commands, ...rest];
+  return more === 0 ? listed : [...listed, `  and ${countOf(more, 'question')} more: --json`];
 }
 
 /** As in ` (content-filtered as wrong)`. */
 function describeRulings({ rulings = {} }: ComparedPair['a']): string {
   const said = Object.entries(rulings).map(([name, as]) => `${name} as ${as}`);
   return said.length === 0 ? '' : ` (${said.join(', ')})`;
-}
-
-function quoted(id: string): string {
-  return /^[\w./:-]+$/.test(id) ? id : `'${id.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 const DATA_COLUMNS = [

@@ -7,6 +7,7 @@ import {
   renderTable,
   wrapLine,
 } from '@thrice/core';
+import { labelWhole } from './next-command.ts';
 
 /** What a plan resolves, and the group that shows how much scores vary. */
 export interface Power {
@@ -22,8 +23,17 @@ const KINDS = {
   dollars: 'for as many dollars as the dearest pair',
 } as const;
 
-/** Renders what a plan resolves between each pair of configs, and what more of it would. */
-export function renderPower({ benchmark, pilot, pairs }: Power, width: number | undefined): string {
+/**
+ * Renders what a plan resolves between each pair of configs, and what more of it would.
+ *
+ * @param runPilot - The command that runs a pilot, as it is typed.
+ * @param width - Characters of a line; undefined for no limit.
+ */
+export function renderPower(
+  { benchmark, pilot, pairs }: Power,
+  runPilot: string,
+  width: number | undefined,
+): string {
   const rows = pairs.flatMap(({ a, b, rows: own }) =>
     own.map((row) => [
       ...[a, b, KINDS[row.kind], String(row.questions), String(row.replicates)],
@@ -32,6 +42,7 @@ export function renderPower({ benchmark, pilot, pairs }: Power, width: number | 
     ]),
   );
   const header = ['A', 'B', 'with', 'questions', 'replicates', 'resolves', 'cells', 'cost'];
+  const isMeasured = pairs.every(({ spread }) => spread.questions > 0);
   const lines = [
     'resolves: the smallest difference between the scores of A and B, in points, that a comparison calls one in 80 of 100 cases, at 5 %; beside other comparisons it is larger',
     ...describeSource(benchmark, pilot, pairs),
@@ -40,6 +51,7 @@ export function renderPower({ benchmark, pilot, pairs }: Power, width: number | 
   return [
     renderTable(header, rows, 'text', width),
     ...lines.map((line) => wrapLine(line, width)),
+    ...(isMeasured ? [] : [labelWhole('a pilot says more', runPilot, width)]),
   ].join('\n');
 }
 
@@ -60,6 +72,6 @@ function describeSource(
       : `${pilot} has no answers of both configs of ${measured.length === 0 ? 'any pair' : 'the other pairs'}`;
   return [
     ...found,
-    `${assumed}: assumed are scores that are right on half of the questions, each on its own; a pilot says more: thrice run SPEC --limit 50`,
+    `${assumed}: assumed are scores that are right on half of the questions, each on its own`,
   ];
 }

@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
+import { quoteArgument } from './quote-argument.ts';
 
 /** The commands of Thrice, by which a command line is told from a sentence about it. */
 export const COMMAND_NAMES = [
@@ -55,7 +56,7 @@ export function findCommandName(
     .map((folder) => realPath(join(folder, 'thrice')))
     .find((path) => path !== undefined);
   if (found !== undefined && found === real) return 'thrice';
-  return /^[\w./@%+=:,-]+$/.test(script) ? script : `'${script.replaceAll("'", `'\\''`)}'`;
+  return quoteArgument(script);
 }
 
 function realPath(path: string): string | undefined {
