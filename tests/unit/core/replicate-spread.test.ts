@@ -1,5 +1,7 @@
+import { renderReplicates, SummaryBuilder } from '@thrice/core';
 import { describe, expect, it } from 'vitest';
 import { ReplicateSpread } from '../../../packages/core/src/results/replicate-spread.ts';
+import { aCellRow, aGroupHeader, aRowWithoutScore } from '../../support/builders.ts';
 
 function spreadOf(scores: Readonly<Record<string, readonly (number | null)[]>>) {
   const spread = new ReplicateSpread('a');
@@ -47,5 +49,43 @@ describe('the spread of replicates', () => {
   it('is unknown for single replicates', () => {
     expect(spreadOf({ q1: [1], q2: [0, null] })).toBeUndefined();
     expect(spreadOf({})).toBeUndefined();
+  });
+});
+
+describe('the table of replicates', () => {
+  const runs = ['r1', 'r2'];
+  const refused = { class: 'content-filtered', as: 'wrong' } as const;
+
+  /** Of two questions, the second of which has no score in the last run. */
+  function renderWith(ruling: typeof refused | undefined, coverageFloor: number): string {
+    const builder = new SummaryBuilder(aGroupHeader({ runs }), coverageFloor);
+    const spread = new ReplicateSpread('direct');
+    const rows = [
+      aCellRow({ run: 'r1', id: 'q1' }),
+      aCellRow({ run: 'r1', id: 'q2' }),
+      aCellRow({ run: 'r2', id: 'q1', score: 0 }),
+      aRowWithoutScore('failed', { run: 'r2', id: 'q2', ...(ruling && { ruling }) }),
+    ];
+    for (const row of rows) {
+      builder.add(row);
+      spread.add(row);
+    }
+    const figures = spread.summarize();
+    if (figures === undefined) throw new Error('expected replicates');
+    return renderReplicates([figures], builder.build(), { form: 'text', width: undefined });
+  }
+
+  it('marks what a ruling changes, and withholds what is below the coverage floor', () => {
+    const tables = [
+      renderWith(undefined, 0.5),
+      renderWith(undefined, 0.98),
+      renderWith(refused, 0.98),
+    ];
+
+    expect(tables.map((table) => table.split('\n')[1]?.replaceAll(/ +/g, ' '))).toEqual([
+      'direct 2 1 100.0 0.0 100.0 0 0.5 more replicates',
+      'direct 2 1 – – – – – –',
+      'direct 2 2 100.0* 0.0* 100.0* 0* 0.5* more replicates',
+    ]);
   });
 });

@@ -97,7 +97,8 @@ function renderTables(
 ): readonly string[] {
   if (by === undefined) {
     const table = renderSummary(summary, form, { width, baselines });
-    const replicates = form === 'csv' ? '' : renderReplicates(overReplicates, form, width);
+    const replicates =
+      form === 'csv' ? '' : renderReplicates(overReplicates, summary, { form, width });
     return replicates === '' ? [table] : [table, replicates];
   }
   const tagTable = renderTagTable(summary, by, form, width);

@@ -317,7 +317,7 @@ export function column<Value>(entry: SummaryColumn<Value>): SummaryColumn {
 }
 
 /** A config shows its score only if every replicate reaches the coverage floor. */
-function hasHeadline({ replicates }: ConfigSummary): boolean {
+export function hasHeadline({ replicates }: ConfigSummary): boolean {
   return replicates.every(({ headline }) => headline !== null);
 }
 
