@@ -58,7 +58,7 @@ export function renderComparison(comparison: Comparison, view: ComparisonForm): 
   );
   const wrap = (line: string) => wrapLine(line, width);
   const notes = comparison.pairs.flatMap((pair) => [
-    ...describePair(pair).map(wrap),
+    ...describePair(pair, comparison).map(wrap),
     ...describeChanged(pair, comparison, { ...view, width }),
   ]);
   const legend = legendOf(shown).map(wrap);
@@ -131,7 +131,7 @@ function cellsOf(
   { comparison, isExact, isCorrected }: Shown,
 ): readonly string[] {
   const { n, a, b, difference, ci95, pValue, pHolm, pMargin, exact, gained, lost } = figures;
-  const show = comparison.figure === 'score' ? formatPercent : formatFigure;
+  const show = formatterOf(comparison);
   return [
     nameOf(pair.a, pair.b),
     nameOf(pair.b, pair.a),
@@ -214,16 +214,28 @@ function legendOf({ comparison, isExact, isCorrected }: Shown): readonly string[
   ];
 }
 
-function describePair({ a, b, all, differs, otherTexts }: ComparedPair): readonly string[] {
+/** Scores are shown in percent, metrics as they are. */
+function formatterOf({ figure }: Comparison): (value: number | null) => string {
+  return figure === 'score' ? formatPercent : formatFigure;
+}
+
+function describePair(
+  { a, b, all, differs, otherTexts }: ComparedPair,
+  comparison: Comparison,
+): readonly string[] {
   const title = `${nameOf(a, b)} and ${nameOf(b, a)}:`;
   const { n, questions, onlyA, onlyB, coverageA, coverageB, bounds } = all;
-  const isWhole = coverageA === 1 && coverageB === 1;
-  const missing =
-    isWhole || bounds === null
-      ? []
-      : [
-          `  ${n} of ${countOf(questions, 'question')}; coverage ${formatPercent(coverageA)} and ${formatPercent(coverageB)} %; whatever is missing, the difference is ${formatPercent(bounds[0])} to ${formatPercent(bounds[1])}`,
-        ];
+  const show = formatterOf(comparison);
+  const within =
+    bounds === null
+      ? ''
+      : `; whatever is missing, the difference is ${show(bounds[0])} to ${show(bounds[1])}`;
+  const isWhole = questions === 0 || (coverageA === 1 && coverageB === 1);
+  const missing = isWhole
+    ? []
+    : [
+        `  ${n} of ${countOf(questions, 'question')}; coverage ${formatPercent(coverageA)} and ${formatPercent(coverageB)} %${within}`,
+      ];
   const left =
     onlyA + onlyB === 0
       ? []
@@ -247,10 +259,10 @@ function describePair({ a, b, all, differs, otherTexts }: ComparedPair): readonl
 /** Lists the questions that changed, each with the command that shows it, which no line breaks. */
 function describeChanged(
   { a, changed }: ComparedPair,
-  { figure }: Comparison,
+  comparison: Comparison,
   { flag, commandName, width }: ComparisonForm,
 ): readonly string[] {
-  const show = figure === 'score' ? formatPercent : formatFigure;
+  const show = formatterOf(comparison);
   const command = nameCommands(`thrice show ${a.runs[0]} ${a.config}${flag}`, commandName);
   const listed = changed.slice(0, LISTED_QUESTIONS).map(({ id, a: own, b: other }) => {
     // Otherwise such an id would be taken for an option.

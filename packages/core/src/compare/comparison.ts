@@ -49,7 +49,7 @@ export const pairedFiguresSchema = z.strictObject({
   ci95: z.tuple([z.number(), z.number()]).nullable(),
   /** The difference in standard deviations of the differences between questions. */
   effect: amount,
-  /** Least and most that the difference can be, whatever is missing; of scores only. */
+  /** Least and most that the difference can be, whatever is missing; null for a metric without a least or a most. */
   bounds: z.tuple([z.number(), z.number()]).nullable(),
   /** Of the test of that interval. */
   pValue: pValueSchema.nullable(),
