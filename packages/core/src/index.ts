@@ -483,6 +483,7 @@ export { suggestName } from './spec/nearest-name.ts';
 export { invalidSpec } from './spec/parse-spec.ts';
 export type { PlanProblem } from './spec/plan-problem.ts';
 export { serializeQuestion } from './spec/questions/check-questions.ts';
+export { countSharedQuestions } from './spec/questions/count-shared.ts';
 export { openQuestions, type QuestionSource } from './spec/questions/load-questions.ts';
 export { renderPrompt } from './spec/render-prompt.ts';
 export { describeUnknownLane, resolveScorer, withSimulator } from './spec/resolve-benchmark.ts';

@@ -50,6 +50,28 @@ describe('thrice power', () => {
     expect(shown.stdout).toContain(`scores vary as over 10 questions of ${group}`);
   });
 
+  it('counts the questions that both configs of a pair ask, each of which may select its own', async () => {
+    const names = ['head', 'tail', 'every'];
+    const selects = ['select = { limit = 120 }', 'select = { start = 100 }', ''];
+    const configs = names.map(
+      (name, index) => `[[configs]]\nname = "${name}"\nmodel = "lab/a"\n${selects[index]}\n`,
+    );
+    const lane = spec.slice(0, spec.indexOf('[[configs]]'));
+    await using folder = await open({ 'selects.toml': `${lane}${configs.join('')}` });
+
+    const argv = ['power', 'selects.toml', '--json'];
+    const { stdout } = await callThrice(argv, { cwd: folder.path });
+
+    const { pairs } = JSON.parse(stdout) as {
+      pairs: { a: string; b: string; questions: number }[];
+    };
+    expect(pairs.map(({ a, b, questions: count }) => [a, b, count])).toEqual([
+      ['head', 'tail', 20],
+      ['head', 'every', 120],
+      ['tail', 'every', 100],
+    ]);
+  });
+
   it('assumes what is usual where there is no group, and says so', async () => {
     await using folder = await open();
 

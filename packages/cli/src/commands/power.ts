@@ -1,5 +1,6 @@
 import {
   ASSUMED_SPREAD,
+  countSharedQuestions,
   isPlanned,
   type LoadedGroup,
   measureSpread,
@@ -89,24 +90,23 @@ async function findPilot(
 }
 
 async function describePairs(
-  { benchmark: { configs: all }, checked, skipped }: PreparedRun,
+  { benchmark: { configs: all }, spec, source, skipped }: PreparedRun,
   pilot: { readonly group: LoadedGroup; readonly engine: Engine } | undefined,
 ): Promise<readonly PowerPair[]> {
   const configs = all.filter(({ name }) => !skipped.has(name));
   const known = pilot === undefined ? undefined : await readPilotConfigs(pilot);
-  const questionsOf = (config: string) => checked.cellCounts.get(config) ?? 0;
-  return configs.flatMap(({ name: a }, index) =>
-    configs.slice(index + 1).map(({ name: b }): PowerPair => {
-      const [first, second] = [known?.get(a), known?.get(b)];
-      const spread = first && second && measureSpread(first.values, second.values);
-      const costs = [first?.costUsd ?? null, second?.costUsd ?? null];
-      return {
-        ...{ a, b, questions: Math.min(questionsOf(a), questionsOf(b)) },
-        spread: spread ?? ASSUMED_SPREAD,
-        costUsd: costs.includes(null) ? null : (costs[0] ?? 0) + (costs[1] ?? 0),
-      };
-    }),
-  );
+  const pairs = configs.flatMap((a, index) => configs.slice(index + 1).map((b) => [a, b] as const));
+  const shared = await countSharedQuestions(source, spec.select, pairs);
+  return pairs.map(([{ name: a }, { name: b }], index): PowerPair => {
+    const [first, second] = [known?.get(a), known?.get(b)];
+    const spread = first && second && measureSpread(first.values, second.values);
+    const costs = [first?.costUsd ?? null, second?.costUsd ?? null];
+    return {
+      ...{ a, b, questions: shared[index] ?? 0 },
+      spread: spread ?? ASSUMED_SPREAD,
+      costUsd: costs.includes(null) ? null : (costs[0] ?? 0) + (costs[1] ?? 0),
+    };
+  });
 }
 
 /** The scores of a config, and what an answer of its cost on average. */
