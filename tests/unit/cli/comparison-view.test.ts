@@ -55,4 +55,29 @@ describe('a comparison', () => {
 
     expect(text.split('\n')).toContain(`  3 of 4 questions; coverage 75.0 and 100.0 %${within}`);
   });
+
+  it('tells the row of all questions from those of a tag, whatever its values are', () => {
+    const whole = aComparison('score', values, [0, 1]);
+    const [pair] = whole.pairs;
+    if (pair === undefined) throw new Error('expected a pair');
+    const byTag = { '': pair.all, all: pair.all, hard: pair.all };
+    const comparison = { ...whole, tag: 'level', pairs: [{ ...pair, byTag }] };
+
+    const [text, csv] = (['text', 'csv'] as const).map((form) =>
+      renderComparison(comparison, { ...view, form }).split('\n'),
+    );
+
+    expect(text?.slice(2, 6).map((row) => row.split(/ +/)[2])).toEqual([
+      'all',
+      '""',
+      '"all"',
+      'hard',
+    ]);
+    expect(csv?.slice(1, 5).map((row) => row.split(',').slice(5, 7))).toEqual([
+      ['', ''],
+      ['level', ''],
+      ['level', 'all'],
+      ['level', 'hard'],
+    ]);
+  });
 });

@@ -301,7 +301,7 @@ const DATA_COLUMNS = [
 function renderData({ figure, tag }: Comparison, rows: readonly Row[]): string {
   const data = rows.map(({ pair: { a, b }, value, figures }) => {
     const cells: readonly unknown[] = [
-      ...[a.group, a.config, b.group, b.config, figure, value === '' ? null : tag, value],
+      ...[a.group, a.config, b.group, b.config, figure, value === undefined ? null : tag, value],
       ...[figures.n, figures.questions, figures.onlyA, figures.onlyB],
       ...[figures.coverageA, figures.coverageB],
       ...[figures.a, figures.b, figures.difference, figures.stderr],
