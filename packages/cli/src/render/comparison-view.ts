@@ -14,7 +14,7 @@ import {
   wrapLine,
 } from '@thrice/core';
 import { nameCommands } from '../shell/command-name.ts';
-import { quoteArgument } from '../shell/quote-argument.ts';
+import { showCommand } from '../shell/show-command.ts';
 import { labelWhole } from './next-command.ts';
 
 /** Changed questions that are listed of each pair; `--json` has all. */
@@ -263,12 +263,10 @@ function describeChanged(
   { flag, commandName, width }: ComparisonForm,
 ): readonly string[] {
   const show = formatterOf(comparison);
-  const command = nameCommands(`thrice show ${a.runs[0]} ${a.config}${flag}`, commandName);
   const listed = changed.slice(0, LISTED_QUESTIONS).map(({ id, a: own, b: other }) => {
-    // Otherwise such an id would be taken for an option.
-    const end = id.startsWith('-') ? ' --' : '';
     const label = `  ${show(own)} and ${show(other)}`;
-    return labelWhole(label, `${command}${end} ${quoteArgument(id)}`, width);
+    const command = showCommand({ run: a.runs[0] ?? '', config: a.config, id }, flag);
+    return labelWhole(label, nameCommands(command, commandName), width);
   });
   const more = changed.length - listed.length;
   return more === 0 ? listed : [...listed, `  and ${countOf(more, 'question')} more: --json`];

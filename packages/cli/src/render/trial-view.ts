@@ -1,4 +1,5 @@
 import { countOf, formatPercent, mean, NO_FIGURE, renderTable, wrapLine } from '@thrice/core';
+import { showCommand } from '../shell/show-command.ts';
 import { shorten } from './shorten.ts';
 
 /** An answer that was graded otherwise. */
@@ -46,7 +47,7 @@ export function renderTrial(
     .slice(0, SHOWN)
     .map(
       ({ config, run, id, was, is, reason }) =>
-        `  ${show(was)} is ${show(is)}${reason === null ? '' : ` (${shorten(reason, TEXT_CHARS)})`}: thrice show ${run} ${config} ${id.startsWith('-') ? `-- ${id}` : id}${flag}`,
+        `  ${show(was)} is ${show(is)}${reason === null ? '' : ` (${shorten(reason, TEXT_CHARS)})`}: ${showCommand({ run, config, id }, flag)}`,
     );
   const problems = new Set(
     trials.flatMap(({ answers }) => answers.flatMap(({ problem }) => problem ?? [])),
