@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import type { CellRow, Summary } from '@thrice/core';
@@ -247,6 +248,28 @@ describe('a scorer of one’s own, a file beside the spec', () => {
     expect(after[0]).toMatchObject({ score: 0.5, grading: { number: 2, scorer: 'command' } });
     expect(rescored.stderr).toContain('it wrote no line for this answer');
     expect(vendor.billed.size).toBe(COUNT);
+  });
+
+  it('begins with one that is written, tested and run by the commands that it names', async () => {
+    await using folder = await temporaryFolder();
+
+    const written = await thrice(folder, 'new', 'scorer', 'closeness');
+    const again = await thrice(folder, 'new', 'scorer', 'closeness');
+    const tested = spawnSync(process.execPath, ['--test', 'closeness.test.ts'], {
+      cwd: folder.path,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] },
+    });
+    const ran = await thrice(folder, 'run', 'closeness.toml');
+
+    expect(written).toMatchObject({ exitCode: 0, stderr: '' });
+    expect([again.exitCode, again.stderr]).toEqual([
+      64,
+      expect.stringContaining('nothing was written'),
+    ]);
+    expect([tested.status, tested.stdout]).toEqual([0, expect.stringContaining('pass 3')]);
+    expect(ran.stdout).toMatch(/^simulated +66\.7 /m);
+    expect((await thrice(folder, 'verify', groupOf(ran))).exitCode).toBe(0);
   });
 
   it.each([

@@ -93,6 +93,14 @@ function addStartCommands(program: Command, run: Run): void {
     .argument('[folder]', 'folder to write it to (default: this one)')
     .action(run(async () => (await import('./commands/init.ts')).initBenchmark));
   program
+    .command('new')
+    .description(
+      'write a scorer of your own to start from, with its test and a benchmark that uses it',
+    )
+    .argument('<what>', 'scorer')
+    .argument('<name>', 'how its files are called')
+    .action(run(async () => (await import('./commands/new.ts')).createNew));
+  program
     .command('run')
     .description('plan and run a benchmark; prints the group name first')
     .argument('<spec>', 'benchmark spec, TOML or JSON')

@@ -4,7 +4,19 @@ import { quoteArgument } from './quote-argument.ts';
 
 /** The commands of Thrice, by which a command line is told from a sentence about it. */
 export const COMMAND_NAMES = [
-  ...['init', 'run', 'estimate', 'resume', 'work', 'rerun', 'cancel', 'delete', 'status', 'ls'],
+  ...[
+    'init',
+    'new',
+    'run',
+    'estimate',
+    'resume',
+    'work',
+    'rerun',
+    'cancel',
+    'delete',
+    'status',
+    'ls',
+  ],
   ...[
     'show',
     'summarize',

@@ -1,0 +1,35 @@
+import { ThriceError } from '@thrice/core';
+import { nameCommands } from '../shell/command-name.ts';
+import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
+import type { Terminal } from '../shell/terminal.ts';
+import { scorerFiles } from '../starter/scorer-files.ts';
+import { writeNewFiles } from '../starter/write-new-files.ts';
+
+/** `thrice new scorer`: writes a scorer to start from, with its test and a benchmark that uses it. Replaces no file. */
+export async function createNew(terminal: Terminal, what: string, name: string): Promise<ExitCode> {
+  if (what !== 'scorer') {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `new: expected "scorer", received "${what}"`,
+    });
+  }
+  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) {
+    throw new ThriceError({
+      code: 'invalid-argument',
+      message: `new: expected a name of letters, digits, "_", "." and "-", at most 64, received "${name}"`,
+    });
+  }
+  const named = Object.entries(scorerFiles(name)).map(
+    ([file, text]) => [file, nameCommands(text, terminal.commandName)] as const,
+  );
+  await writeNewFiles(terminal.workingFolder, Object.fromEntries(named), 'Choose another name.');
+  const lines = [
+    `wrote ${named.map(([file]) => file).join(', ')}`,
+    '',
+    'Next:',
+    `  node --test ${name}.test.ts`,
+    `  thrice run ${name}.toml`,
+  ];
+  terminal.print(nameCommands(lines.join('\n'), terminal.commandName));
+  return exitCodes.complete;
+}
