@@ -64,6 +64,14 @@ describe('a finished group', () => {
     });
   });
 
+  it('points to no answers where scores are fractions, none of them 1', () => {
+    const rows = Array.from({ length: 10 }, (_, index) =>
+      aCellRow({ id: `q${index}`, score: 0.8 }),
+    );
+
+    expect(report(rows)).toEqual({ exitCode: 0, lines: [] });
+  });
+
   it.each(['content-filtered', 'context-too-long', 'invalid-request'] as const)(
     'names no command for cells that would only be refused again: %s',
     (code) => {

@@ -73,7 +73,7 @@ function describeSuspects(
   const counted = configs.map(({ config, replicates }) => {
     const unparsed = sum(replicates.map((each) => each.unparsed));
     const scored = sum(replicates.map((each) => each.scored));
-    return { config, unparsed, scored, points: sum(replicates.map((each) => each.correct)) };
+    return { config, unparsed, scored, points: sum(replicates.map(({ score }) => score ?? 0)) };
   });
   const unread = counted
     .filter(({ unparsed, scored }) => unparsed > MANY_UNPARSED_RATIO * (unparsed + scored))
