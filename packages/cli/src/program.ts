@@ -274,7 +274,7 @@ function addComparisonCommands(program: Command, run: Run): void {
     .option('--margin <x>', 'say no worse where A is worse by less than this', positiveNumber)
     .option('--save <name>', 'keep it beside the results, where verify computes it again', nameText)
     .option('--aa', 'compare configs with themselves, to see how often that tells a difference')
-    .option('--allow', 'compare questions that are asked in other words too')
+    .option('--allow', 'compare questions also where their texts differ or are unknown')
     .option('--md', 'print Markdown')
     .option('--csv', 'print CSV')
     .option(...folderOption)

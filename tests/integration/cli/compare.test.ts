@@ -8,10 +8,10 @@ import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-f
 
 const tasks = Array.from({ length: 12 }, (_, index) => index);
 
-const arms: readonly string[] = ['haiku-only', 'sonnet-only'];
+const arms = ['haiku-only', 'sonnet-only'] as const;
 
 /** A file of Echo in which `haiku-only` passes all tasks, and `sonnet-only` the last four. */
-function aSweep(swept = arms): string {
+function aSweep(swept: readonly string[] = arms): string {
   return linesOf(
     anEchoMeta({ arms: swept }),
     ...tasks.flatMap((task) =>
@@ -36,27 +36,30 @@ async function openFolder(files: Readonly<Record<string, string>>) {
 const first = '20260701T000922Z_bbh_n12.jsonl';
 const second = '20260702T000922Z_bbh_n12.jsonl';
 
-/** A benchmark of simulated models, of which one is always right and one never. */
-const simulated = `name = "sim"
-questions = "questions.jsonl"
-[lanes.sim]
-behaviour = "models.json"
-[[configs]]
-name = "never"
-model = "sim/never"
-scorer = "exact"
-[[configs]]
-name = "always"
-model = "sim/always"
-scorer = "exact"
-`;
+/** A benchmark of simulated models, of which the first is never right and the second always. */
+function aBenchmark(first: string, second: string): string {
+  const config = (name: string, model: string) =>
+    `[[configs]]\nname = "${name}"\nmodel = "sim/${model}"\nscorer = "exact"\n`;
+  const lane = '[lanes.sim]\nbehaviour = "models.json"\n';
+  const top = `name = "sim"\nquestions = "questions.jsonl"\n${lane}`;
+  return `${top}${config(first, 'never')}${config(second, 'always')}`;
+}
+
 const models = JSON.stringify({
   seed: 1,
   models: { never: { accuracy: 0 }, always: { accuracy: 1 } },
 });
 
 /** Runs a benchmark of simulated models in a folder. Returns the group. */
-async function runSimulated(folder: TemporaryFolder): Promise<string> {
+async function runSimulated(
+  folder: TemporaryFolder,
+  ids: readonly string[],
+  benchmark: string,
+): Promise<string> {
+  const lines = ids.map((id) => JSON.stringify({ id, question: `Of ${id}?`, target: 'yes' }));
+  await writeFile(folder.resolve('benchmark.toml'), benchmark);
+  await writeFile(folder.resolve('models.json'), models);
+  await writeFile(folder.resolve('questions.jsonl'), lines.join('\n'));
   const ran = await callThrice(['run', 'benchmark.toml'], { cwd: folder.path });
   expect(ran.exitCode, ran.stderr).toBe(0);
   return groupOf(ran);
@@ -108,13 +111,8 @@ describe('thrice compare', () => {
 
   it('prints commands that can be pasted where they are printed: whole, and so that each id is one', async () => {
     const ids = ['-first', "it's two", 'q1'];
-    const lines = ids.map((id) => JSON.stringify({ id, question: `Of ${id}?`, target: 'yes' }));
-    await using folder = await temporaryFolder({
-      'benchmark.toml': simulated,
-      'models.json': models,
-      'questions.jsonl': lines.join('\n'),
-    });
-    const group = await runSimulated(folder);
+    await using folder = await temporaryFolder({});
+    const group = await runSimulated(folder, ids, aBenchmark('never', 'always'));
     const argv = ['compare', group, '--dir', './.thrice'];
     const terminal = fakeTerminal({
       ...{ workingFolder: folder.path, commandLine: argv },
@@ -159,6 +157,31 @@ describe('thrice compare', () => {
       [left, right, 'haiku-only', 'haiku-only', '0', 'not resolved'],
       [left, right, 'sonnet-only', 'sonnet-only', '0', 'not resolved'],
     ]);
+  });
+
+  it('compares what was imported with a run only where that is allowed, because the texts of its questions are unknown', async () => {
+    const { folder, groups } = await openFolder({ [first]: aSweep() });
+    await using _ = folder;
+    const [imported = ''] = groups;
+    const ids = tasks.map((task) => `bbh/snarks/${task}`);
+    const ran = await runSimulated(folder, ids, aBenchmark(...arms));
+    const thrice = (...argv: readonly string[]) => callThrice(argv, { cwd: folder.path });
+
+    const refused = await compare(folder, imported, ran);
+    const allowed = await compare(folder, imported, ran, '--allow', '--save', 'both');
+
+    expect(refused.exitCode).toBe(64);
+    expect(refused.stderr).toContain(
+      'received 12 questions of the same id whose texts differ or are unknown; --allow',
+    );
+    expect(allowed.stdout).toContain('  12 questions of the same id, whose texts differ or are');
+    expect(allowed.stdout).toContain('  model: nothing and "sim/never"\n');
+    expect(allowed.stdout).toMatch(/haiku-only +12 +100\.0 +0\.0 .* better$/m);
+    const verified = [
+      await thrice('verify', imported),
+      await thrice('verify', imported, '--files', '.thrice'),
+    ];
+    expect(verified.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
   });
 
   it('compares the only configs of two groups, whatever their names are', async () => {

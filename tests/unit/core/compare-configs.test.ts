@@ -142,7 +142,7 @@ describe('comparing configs', () => {
     await expect(compare(first, second)).rejects.toMatchObject({
       code: 'invalid-argument',
       message: expect.stringContaining(
-        'received 3 questions of the same id that ask something else',
+        'received 3 questions of the same id whose texts differ or are unknown',
       ) as string,
     });
     const { pairs } = await compare(first, second, { allowsOtherTexts: true });

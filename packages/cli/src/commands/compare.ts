@@ -20,7 +20,7 @@ export interface CompareOptions extends EngineOptions {
   readonly by?: string;
   /** The most that A may be worse and still be no worse. */
   readonly margin?: number;
-  /** Compares questions that are asked in other words too. */
+  /** Compares questions whose texts differ, or are unknown in one, too. */
   readonly allow?: boolean;
   /** A name under which the comparison is kept beside the results of the first group. */
   readonly save?: string;

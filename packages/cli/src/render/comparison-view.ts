@@ -249,7 +249,7 @@ function describePair(
   const others =
     otherTexts === 0
       ? []
-      : [`  ${countOf(otherTexts, 'question')} of the same id, asked in other words`];
+      : [`  ${countOf(otherTexts, 'question')} of the same id, whose texts differ or are unknown`];
   const differences = differs.map(
     (each) => `  ${each.key}: ${each.a ?? 'nothing'} and ${each.b ?? 'nothing'}`,
   );

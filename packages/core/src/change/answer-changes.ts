@@ -11,7 +11,8 @@ import type { LoadedGroup } from '../spec/load-group.ts';
  */
 const ANSWER_KEYS: Readonly<Record<string, (config: Config) => unknown>> = {
   solver: ({ solver }) => solver,
-  model: modelRefOf,
+  // Of what was imported, it is not known.
+  model: (config) => (config.roles.length === 0 ? undefined : modelRefOf(config)),
   models: ({ roles }) => rolesFrom(roles, 'model-'),
   members: ({ roles }) => rolesFrom(roles, 'member-'),
   judge: ({ roles }) => rolesFrom(roles, 'judge'),

@@ -31,7 +31,7 @@ export interface ComparisonRequest {
   readonly tag?: string | undefined;
   /** The most that A may be worse and still be no worse, > 0. @default nobody asks */
   readonly margin?: number | undefined;
-  /** Compares questions that are asked in other words too. @default false */
+  /** Compares questions whose texts differ, or are unknown in one, too. @default false */
   readonly allowsOtherTexts?: boolean | undefined;
 }
 
@@ -50,7 +50,7 @@ export type ConfigPair = readonly [a: ComparedConfig, b: ComparedConfig];
  *
  * @param pairs - Not empty. The rows of a config that stands in several are read once.
  * @throws {ThriceError} `invalid-argument` for a figure that one of them does not have, a tag that no question has, and
- *   questions of the same id that are asked in other words, unless they are allowed.
+ *   questions of the same id whose texts differ or are unknown in one, unless they are allowed.
  */
 export async function compareConfigs(
   pairs: readonly ConfigPair[],
@@ -94,7 +94,7 @@ interface ReadPair {
   readonly b: ComparedConfig;
   readonly first: ValuesById;
   readonly second: ValuesById;
-  /** Questions that they were asked in other words. */
+  /** Questions whose texts differ, or are unknown in one. */
   readonly otherTexts: number;
 }
 
@@ -156,7 +156,7 @@ function refuseOtherTexts(pairs: readonly ReadPair[]): void {
   const [a, b] = [found.a, found.b].map(({ group }) => group.header.group);
   throw new ThriceError({
     code: 'invalid-argument',
-    message: `expected the same questions in ${a} and ${b}, received ${countOf(found.otherTexts, 'question')} of the same id that ask something else; --allow compares them all the same, and says so`,
+    message: `expected the same questions in ${a} and ${b}, received ${countOf(found.otherTexts, 'question')} of the same id whose texts differ or are unknown; --allow compares them all the same, and says so`,
   });
 }
 

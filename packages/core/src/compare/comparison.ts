@@ -116,7 +116,7 @@ const pairSchema = z.strictObject({
   differs: z.array(
     z.strictObject({ key: z.string(), a: z.string().nullable(), b: z.string().nullable() }),
   ),
-  /** Questions that are asked in other words. */
+  /** Questions whose texts differ, or are unknown in one. */
   otherTexts: count,
   all: pairedFiguresSchema,
   /** By value of the tag; empty without one. */
