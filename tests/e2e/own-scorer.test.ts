@@ -282,6 +282,11 @@ describe('a scorer of one’s own, a file beside the spec', () => {
       /own\.ts:1/,
     ],
     [
+      'a file that is no ES module',
+      { 'own.ts': 'module.exports = { version: 1, score: () => 1 };' },
+      /own\.ts: .*module/s,
+    ],
+    [
       'no function',
       { 'own.ts': 'export default { version: 1 };' },
       /expected a function "score", received no function/,

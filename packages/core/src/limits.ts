@@ -105,7 +105,7 @@ export const limits = {
   patternMs: 1_000,
   /** The longest that a scorer's file may take for one answer, if the spec does not say it. */
   scorerFileMs: 5_000,
-  /** How long the command of a scorer may be silent, if the spec does not say it. */
+  /** How long the command of a scorer may take from one result to the next, if the spec does not say it. */
   scorerCommandMs: 60_000,
   /**
    * A pattern is given up after so many timeouts in a row. One or two may be the fault of an answer; five in a

@@ -18,6 +18,8 @@ const GATHER_MS = 50;
 type LoadRequest = Extract<Request, { readonly kind: 'load' }>;
 type Methods = Readonly<Record<string, unknown>>;
 
+// As they are before a file is loaded, which may replace them.
+const { stringify } = JSON;
 // The file that is loaded has no use for it, and would be taken for this one.
 const tell = process.send?.bind(process);
 delete process.send;
@@ -40,6 +42,11 @@ registerHooks({
   load: (url, context, next) => {
     const isOwn = url.startsWith('file:') && !url.includes('/node_modules/') && url !== AUTHORING;
     if (!isOwn) return next(url, context);
+    if (planned !== undefined && !planned.has(url)) {
+      throw new Error(
+        `expected a file that the plan holds, received ${url}; import it at the top of a file`,
+      );
+    }
     const source = planned?.get(url) ?? readFileSync(fileURLToPath(url), 'utf8');
     files[relative(folder, fileURLToPath(url)).split(sep).join('/')] = source;
     if (planned === undefined) return next(url, context);
@@ -117,7 +124,7 @@ async function call(method: string, input: unknown): Promise<Returned> {
 
 /** JSON, but for numbers that it would turn into null in silence. */
 function toJson(value: unknown): string {
-  const json = JSON.stringify(value, (name, each: unknown) => {
+  const json = stringify(value, (name, each: unknown) => {
     if (typeof each !== 'number' || Number.isFinite(each)) return each;
     throw new TypeError(
       `expected a finite number${name === '' ? '' : ` as "${name}"`}, received ${each}`,
@@ -129,11 +136,19 @@ function toJson(value: unknown): string {
 
 /** What went wrong, and where: without the frames of this file and below, and with paths relative to the folder. */
 function describe(error: unknown): string {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = error instanceof Error ? (error.stack ?? error.message) : textOf(error);
   const own = (text.split(/\n +at (?:async )?\S+ \(file:[^)]*\/child\.[jt]s:/, 1)[0] ?? text)
     .replace(/\n +at .*\(node:internal\/.*\)/g, '')
     .replace(/ imported from \S*\/child\.[jt]s$/m, '');
   return own.replaceAll(`${pathToFileURL(folder).href}/`, '').slice(0, MAX_MESSAGE_LENGTH);
+}
+
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return 'an object that cannot be shown';
+  }
 }
 
 async function send(reply: Reply): Promise<void> {

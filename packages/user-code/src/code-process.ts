@@ -150,6 +150,8 @@ class RunningCode {
     const flags = [`--max-old-space-size=${MAX_HEAP_MB}`, '--disable-warning=ExperimentalWarning'];
     this.#child = spawn(process.execPath, [...flags, CHILD, String(process.pid)], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      // A group of its own: Ctrl-C is not for it.
+      detached: true,
       // No variable: neither keys, nor what would make the same answer another grade elsewhere.
       env: {},
     });
@@ -222,7 +224,9 @@ function toLoaded(reply: Next): LoadedCode {
   switch (reply.kind) {
     case 'loaded': {
       const { json, methods, files } = reply;
-      return { kind: 'loaded', exported: JSON.parse(json), methods, files };
+      const exported = parseJson(json);
+      if (exported === undefined) return { kind: 'unloadable', message: NO_JSON };
+      return { kind: 'loaded', exported: exported.value, methods, files };
     }
     case 'unloadable':
       return reply;
@@ -237,7 +241,20 @@ function toLoaded(reply: Next): LoadedCode {
 }
 
 function toOutcome(returned: Returned): UserCall {
-  return returned.kind === 'returned'
-    ? { kind: 'returned', value: JSON.parse(returned.json) }
-    : returned;
+  if (returned.kind !== 'returned') return returned;
+  const parsed = parseJson(returned.json);
+  return parsed === undefined
+    ? { kind: 'unusable', message: NO_JSON }
+    : { kind: 'returned', value: parsed.value };
+}
+
+const NO_JSON = 'expected JSON; does the file replace what JSON is written by?';
+
+/** Undefined for a text that is no JSON. */
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
 }

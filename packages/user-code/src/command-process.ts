@@ -1,14 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
-import { type Clock, mapBounded, type UserCall, type UserCommand } from '@thrice/core';
+import type { Clock, UserCall, UserCommand } from '@thrice/core';
 import { type Batch, settleEach } from './settle-each.ts';
 
 /** Lines that a process is given at most. */
 const MAX_LINES = 1_000;
+/** The longest line that it may write, characters. */
+const MAX_LINE_LENGTH = 1_000_000;
+/** How long its output is waited for once it has exited, ms. */
+const GRACE_MS = 1_000;
 /** The end of what it says beside its results that is kept, characters. */
 const KEPT_OUTPUT = 2_000;
 /** The variables that it sees: no key of a vendor is among them. */
@@ -27,7 +30,7 @@ export class CommandProcess implements Disposable {
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #variables: Readonly<Record<string, string | undefined>>;
-  #child: ChildProcess | undefined;
+  #running: RunningCommand | undefined;
   /** Where copies of planned files are. */
   #copies: string | undefined;
 
@@ -54,7 +57,7 @@ export class CommandProcess implements Disposable {
   /**
    * Gives the command inputs, each an object with an `id`.
    *
-   * @param limitMs - How long it may be silent, > 0.
+   * @param limitMs - How long it may take from one result to the next, > 0.
    * @returns How each ended, in the order of the inputs.
    */
   async call(
@@ -75,19 +78,17 @@ export class CommandProcess implements Disposable {
     readonly variables: Readonly<Record<string, string | undefined>>;
   }> {
     const folders: string[] = [];
-    const argv = await mapBounded(this.#code.command, 1, async (argument) => {
+    const argv: string[] = [];
+    for (const argument of this.#code.command) {
+      const path = resolve(this.#folder, argument);
       const text = Object.hasOwn(this.#code.files, argument)
         ? this.#code.files[argument]
         : undefined;
-      const path = resolve(this.#folder, argument);
-      if (text === undefined) return argument;
-      if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return argument;
-      this.#copies ??= await mkdtemp(join(tmpdir(), 'thrice-planned-'));
-      const copy = join(this.#copies, basename(argument));
-      await writeFile(copy, text, { mode: 0o700 });
-      folders.push(dirname(path));
-      return copy;
-    });
+      const isAsPlanned =
+        text === undefined || (await readFile(path, 'utf8').catch(() => undefined)) === text;
+      if (!isAsPlanned) folders.push(dirname(path));
+      argv.push(isAsPlanned ? argument : await this.#copy(argument, text, argv.length));
+    }
     const search = [...folders, this.#variables['PYTHONPATH']].filter((each) => each !== undefined);
     const variables = { ...this.#variables, PYTHONPATH: search.join(delimiter) };
     return { argv, variables: search.length === 0 ? this.#variables : variables };
@@ -102,68 +103,160 @@ export class CommandProcess implements Disposable {
 
   async #run(next: readonly unknown[], limitMs: number): Promise<Batch> {
     const lines = takeDistinct(next);
-    const ended = new Map<string, UserCall>();
     const { argv, variables } = await this.#planned();
-    const [program = '', ...others] = argv;
-    const child = spawn(program, others, {
-      cwd: this.#folder,
+    const running = new RunningCommand(argv, lines, {
+      // Where the folder was moved, the files that were planned are all there is.
+      cwd: existsSync(this.#folder) ? this.#folder : await this.#copiesFolder(),
       env: variables,
-      stdio: ['pipe', 'pipe', 'pipe'],
     });
-    this.#child = child;
-    let output = '';
-    let wake: () => void = () => undefined;
-    let end: string | undefined;
-    const keep = (text: string) => {
-      output = (output + text).slice(-KEPT_OUTPUT);
+    this.#running = running;
+    const end = await running.untilEnd(this.#clock, limitMs);
+    const said = running.output === '' ? '' : `: ${this.#nameFiles(running.output)}`;
+    if (end === undefined)
+      return { ended: inOrder(next, running.ended), failure: { kind: 'timeout' } };
+    if (end !== '') {
+      const failure: UserCall = { kind: 'crashed', message: `${end}${said}` };
+      return { ended: inOrder(next, running.ended), failure };
+    }
+    const missing: UserCall = {
+      kind: 'unusable',
+      message: `it wrote no line for this answer${said}`,
     };
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const result = readLine(line, lines);
-      if (result === undefined) keep(`${line}\n`);
-      else ended.set(result.id, result.call);
-      wake();
-    });
-    child.stderr.on('data', (chunk: Buffer) => keep(chunk.toString()));
-    // It may end before it has read all of its input.
-    child.stdin.on('error', () => undefined);
-    child.on('error', (error) => {
-      end = error.message;
-      wake();
-    });
-    child.on('close', (code, signal) => {
-      end ??= code === 0 ? '' : `it ended with ${signal ?? `exit code ${code}`}`;
-      wake();
-    });
-    child.stdin.end([...lines.values()].map((input) => `${JSON.stringify(input)}\n`).join(''));
-    while (end === undefined) {
-      const silence = new AbortController();
-      const something = new Promise<'something'>((settle) => {
-        wake = () => settle('something');
-      });
-      const first = await Promise.race([something, this.#clock.sleep(limitMs, silence.signal)]);
-      silence.abort();
-      if (first === 'something') continue;
-      child.kill('SIGKILL');
-      return { ended: inOrder(next, ended), failure: { kind: 'timeout' } };
-    }
-    const said = output.trim() === '' ? '' : `: ${this.#nameFiles(output.trim())}`;
-    if (end !== '')
-      return {
-        ended: inOrder(next, ended),
-        failure: { kind: 'crashed', message: `${end}${said}` },
-      };
-    for (const id of lines.keys()) {
-      if (!ended.has(id))
-        ended.set(id, { kind: 'unusable', message: `it wrote no line for this answer${said}` });
-    }
-    return { ended: inOrder(next, ended) };
+    const all = new Map([...lines.keys()].map((id) => [id, running.ended.get(id) ?? missing]));
+    return { ended: inOrder(next, all) };
+  }
+
+  /** @param place - Of the argument: two may have the same name. */
+  async #copy(argument: string, text: string, place: number): Promise<string> {
+    const own = join(await this.#copiesFolder(), String(place));
+    await mkdir(own, { recursive: true });
+    const copy = join(own, basename(argument));
+    await writeFile(copy, text, { mode: 0o700 });
+    return copy;
+  }
+
+  async #copiesFolder(): Promise<string> {
+    this.#copies ??= await mkdtemp(join(tmpdir(), 'thrice-planned-'));
+    return this.#copies;
   }
 
   [Symbol.dispose](): void {
-    this.#child?.kill('SIGKILL');
+    this.#running?.stop();
     if (this.#copies !== undefined) rmSync(this.#copies, { recursive: true, force: true });
   }
 }
+
+/** One start of a command. */
+class RunningCommand {
+  /** By id. */
+  readonly ended = new Map<string, UserCall>();
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #lines: ReadonlyMap<string, unknown>;
+  #output = '';
+  #rest = '';
+  /** How it ended; empty for exit code 0. Undefined: it has not. */
+  #end: string | undefined;
+  #hasExited = false;
+  #wake: () => void = () => undefined;
+
+  constructor(
+    [program = '', ...argv]: readonly string[],
+    lines: ReadonlyMap<string, unknown>,
+    place: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
+  ) {
+    this.#lines = lines;
+    // A group of its own: Ctrl-C is not for it, and it is ended with what it has started.
+    this.#child = spawn(program, argv, { ...place, detached: true });
+    this.#child.stdout.on('data', (chunk: Buffer) => this.#read(chunk.toString()));
+    this.#child.stderr.on('data', (chunk: Buffer) => this.#keep(chunk.toString()));
+    // It may end before it has read all of its input.
+    this.#child.stdin.on('error', () => undefined);
+    this.#child.on('error', (error) => this.#endWith(error.message));
+    this.#child.on('exit', (code, signal) => {
+      this.#hasExited = true;
+      this.#exit = code === 0 ? '' : `it ended with ${signal ?? `exit code ${code}`}`;
+      this.#wake();
+    });
+    this.#child.on('close', () => this.#endWith(this.#exit));
+    const input = [...lines.values()].map((each) => `${JSON.stringify(each)}\n`).join('');
+    this.#child.stdin.end(input);
+  }
+
+  /** How it has exited; what it wrote may still be on its way. */
+  #exit = '';
+
+  /** The end of what it has said beside its results. */
+  get output(): string {
+    return this.#output.trim();
+  }
+
+  /** @returns How it ended, empty for exit code 0; undefined where it gave no result for too long. */
+  async untilEnd(clock: Clock, limitMs: number): Promise<string | undefined> {
+    while (this.#end === undefined) {
+      const something = new Promise<'something'>((settle) => {
+        this.#wake = () => settle('something');
+      });
+      const silence = new AbortController();
+      // What it has started may hold its output open for ever.
+      const waitMs = this.#hasExited ? Math.min(limitMs, GRACE_MS) : limitMs;
+      const first = await Promise.race([something, clock.sleep(waitMs, silence.signal)]);
+      silence.abort();
+      if (first === 'something') continue;
+      if (this.#hasExited) this.#endWith(this.#exit);
+      break;
+    }
+    this.stop();
+    return this.#end;
+  }
+
+  stop(): void {
+    const { pid } = this.#child;
+    try {
+      if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It has ended, and so has all that it started.
+    }
+    this.#child.stdout.destroy();
+    this.#child.stderr.destroy();
+  }
+
+  #endWith(how: string): void {
+    this.#end ??= how;
+    this.#wake();
+  }
+
+  #keep(text: string): void {
+    this.#output = (this.#output + text).slice(-KEPT_OUTPUT);
+  }
+
+  #read(chunk: string): void {
+    const lines = (this.#rest + chunk).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) this.#readLine(line);
+    if (this.#rest.length <= MAX_LINE_LENGTH) return;
+    this.#endWith(`it wrote a line of more than ${MAX_LINE_LENGTH} characters`);
+    this.stop();
+  }
+
+  #readLine(line: string): void {
+    const result = readResult(line, this.#lines);
+    if (result === undefined) {
+      this.#keep(`${line}\n`);
+      return;
+    }
+    const { id, call } = result;
+    const earlier = this.ended.get(id);
+    const isOther = earlier !== undefined && JSON.stringify(earlier) !== JSON.stringify(call);
+    this.ended.set(id, isOther ? TWO_RESULTS : call);
+    // A repeated result, or any other line, is no progress.
+    if (earlier === undefined) this.#wake();
+  }
+}
+
+const TWO_RESULTS: UserCall = {
+  kind: 'unusable',
+  message: 'it wrote two results for this answer, which differ',
+};
 
 /** The inputs of one process by their ids, which it tells results by: each id once. */
 function takeDistinct(inputs: readonly unknown[]): ReadonlyMap<string, unknown> {
@@ -195,7 +288,7 @@ function idOf(input: unknown): string {
 }
 
 /** The result that a line is; undefined for anything else that a command prints. */
-function readLine(
+function readResult(
   line: string,
   lines: ReadonlyMap<string, unknown>,
 ): { readonly id: string; readonly call: UserCall } | undefined {

@@ -58,6 +58,11 @@ interface WaitingCall {
   readonly settle: (ended: UserCall) => void;
 }
 
+/** What could not be given to a process, as where no copy of a file can be written. */
+function toCrashes(inputs: readonly unknown[]): (error: unknown) => readonly UserCall[] {
+  return (error) => inputs.map(() => ({ kind: 'crashed', message: String(error) }));
+}
+
 /**
  * Gathers the calls that are made while others run: a message for many takes a twentieth of the time of one for each, and a
  * command is started for all of them.
@@ -88,7 +93,7 @@ class GatheredCalls implements Disposable {
       const batch = this.#waiting.filter(isAlike);
       this.#waiting = this.#waiting.filter((each) => !isAlike(each));
       const inputs = batch.map(({ call }) => call.input);
-      const ended = await this.#process.call(method, inputs, limitMs);
+      const ended = await this.#process.call(method, inputs, limitMs).catch(toCrashes(inputs));
       for (const [index, { settle }] of batch.entries()) {
         settle(ended[index] ?? { kind: 'crashed', message: 'the process has ended' });
       }

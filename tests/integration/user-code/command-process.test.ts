@@ -115,4 +115,50 @@ describe('a command of a user', () => {
       message: containing('ENOENT'),
     });
   });
+
+  it.each<[what: string, script: string, ended: unknown]>([
+    [
+      'prints for ever, but no result',
+      'setInterval(() => console.log("still loading"), 20);',
+      { kind: 'timeout' },
+    ],
+    [
+      'writes a line without end',
+      'setInterval(() => process.stdout.write("x".repeat(200000)), 1);',
+      { kind: 'crashed', message: containing('a line of more than 1000000 characters') },
+    ],
+    [
+      'writes two results that differ',
+      `console.log('{"id":"q","score":1}'); console.log('{"id":"q","score":0}');`,
+      { kind: 'unusable', message: containing('two results') },
+    ],
+    [
+      'leaves a process behind that holds its output',
+      `require('node:child_process').spawn('sleep', ['600'], { stdio: 'inherit' }).unref();
+       console.log('{"id":"q","score":1}');`,
+      returned({ score: 1 }),
+    ],
+  ])('that %s is ended', async (_, script, ended) => {
+    await using folder = await temporaryFolder({ 'odd.cjs': script });
+    using userCode = new LocalUserCode(systemClock, environment);
+    const code = { command: [process.execPath, 'odd.cjs'], files: { 'odd.cjs': script } };
+    const specPath = folder.resolve('spec.toml');
+    const request = { code, specPath, method: 'score', input: { id: 'q' }, limitMs: LIMIT_MS };
+
+    expect(await userCode.call(request)).toEqual(ended);
+  });
+
+  it('runs as it was planned where its folder is gone, and where two of its files have the same name', async () => {
+    await using folder = await temporaryFolder();
+    using userCode = new LocalUserCode(systemClock, environment);
+    const script = `
+      const [left, right] = process.argv.slice(2).map((path) => require('node:fs').readFileSync(path, 'utf8'));
+      console.log(JSON.stringify({ id: 'q', score: 1, reason: left + right }));`;
+    const files = { 'score.cjs': script, 'a/weight.txt': 'a', 'b/weight.txt': 'b' };
+    const code = { command: [process.execPath, ...Object.keys(files)], files };
+    const specPath = folder.resolve('moved/spec.toml');
+    const request = { code, specPath, method: 'score', input: { id: 'q' }, limitMs: LIMIT_MS };
+
+    expect(await userCode.call(request)).toEqual(returned({ score: 1, reason: 'ab' }));
+  });
 });

@@ -87,6 +87,7 @@ describe('a grade by code of a user', () => {
     [{ score: 1, grade: 2 }, 'grade'],
     [{ score: 1, metrics: { other: 1 } }, 'expected words, close, received "other"'],
     [{ score: 1, metrics: { words: '3' } }, 'words'],
+    [{ score: 1, metrics: { words: -1 } }, 'metrics.words: expected 0 to Infinity, received -1'],
     [JSON.parse('{"score": 1, "metrics": {"__proto__": 1}}'), '__proto__'],
   ])('is none for %j', async (returned, problem) => {
     const { error, ...grade } = await returning(returned);

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { access, constants, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import {
   type BenchmarkSpec,
@@ -16,7 +16,13 @@ import { CodeProcess } from '@thrice/user-code';
 const MAX_CHARACTERS = 500_000;
 
 /** What names a file where a scorer is expected, as in `./my-scorer.ts`. */
-const FILE = /\.[cm]?[jt]s$/;
+const FILE = /\.m?[jt]s$/;
+
+/** What ends like a program in a language of scripts. */
+const SCRIPT = /\.(?:py|js|mjs|cjs|ts|mts|sh|rb|pl|r|jl)$/i;
+
+/** What holds keys: a plan is published. */
+const SECRETS = /(?:^|[\\/])\.env[^\\/]*$/;
 
 /** Gives each file that stands where the name of a scorer is expected a table. */
 export function nameScorerFiles(spec: BenchmarkSpec): {
@@ -45,31 +51,51 @@ export function nameScorerFiles(spec: BenchmarkSpec): {
   return { spec: { ...spec, configs, scorers: { ...tables, ...scorers } }, problems };
 }
 
+/** A table with what the plan holds of its code. */
+interface LoadedScorer {
+  readonly table: ScorerSpec;
+  /** What is wrong with it, after the name of the table. Absent: nothing. */
+  readonly problem?: string;
+}
+
 /** Reads the arguments of a command that are files. */
-async function loadCommand(table: ScorerSpec, folder: string): Promise<ScorerSpec> {
+async function loadCommand(table: ScorerSpec, folder: string): Promise<LoadedScorer> {
   const files: Record<string, string> = {};
   const digests: Record<string, string> = {};
-  for (const argument of table['command'] as readonly string[]) {
+  const command = table['command'] as readonly string[];
+  const [program = ''] = command;
+  const isRunnable = async () =>
+    await access(resolve(folder, program), constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+  if (program.includes('/') && !(await isRunnable()))
+    return {
+      table,
+      problem: `.command[0]: expected a program that may be run, received "${program}"`,
+    };
+  for (const [index, argument] of command.entries()) {
     const path = resolve(folder, argument);
-    if ((await stat(path).catch(() => undefined))?.isFile() !== true) continue;
+    if ((await stat(path).catch(() => undefined))?.isFile() !== true) {
+      if (SCRIPT.test(argument))
+        return { table, problem: `.command[${index}]: ${path}: expected a file, found none` };
+      continue;
+    }
     const bytes = await readFile(path);
-    if (isUtf8(bytes) && bytes.length <= MAX_CHARACTERS) files[argument] = bytes.toString();
+    const isHeld = isUtf8(bytes) && bytes.length <= MAX_CHARACTERS && !SECRETS.test(argument);
+    if (isHeld) files[argument] = bytes.toString();
     else digests[argument] = createHash('sha256').update(bytes).digest('hex');
   }
-  return { ...table, loaded: { files, digests } };
+  return { table: { ...table, loaded: { files, digests } } };
 }
 
 /**
  * Loads what a scorer of the user is: its file, in a process of its own, or the files of its command.
  *
  * @param specPath - Absolute.
- * @returns The table with what the plan holds of the file, or what is wrong with it, after the name of the table.
  */
-export async function loadUserScorer(
-  table: ScorerSpec,
-  specPath: string,
-): Promise<{ readonly table: ScorerSpec; readonly problem?: string }> {
-  if (table.kind === 'command') return { table: await loadCommand(table, dirname(specPath)) };
+export async function loadUserScorer(table: ScorerSpec, specPath: string): Promise<LoadedScorer> {
+  if (table.kind === 'command') return await loadCommand(table, dirname(specPath));
   if (table.kind !== 'file') return { table };
   const path = String(table['path']);
   const folder = dirname(specPath);
@@ -89,6 +115,12 @@ export async function loadUserScorer(
   if (size > MAX_CHARACTERS) {
     const problem = `expected at most ${MAX_CHARACTERS} characters with what it imports, received ${size}`;
     return failed(`${problem}; read large tables from a file beside ${resolve(folder, path)}`);
+  }
+  // As it is going to run: Node may load a file from the disk otherwise.
+  using held = new CodeProcess({ folder, files }, systemClock);
+  const again = await held.load();
+  if (again.kind === 'unloadable') {
+    return failed(`cannot be loaded as an ES module from its text: ${again.message}`);
   }
   return { table: { ...table, loaded: { files, ...data } } };
 }

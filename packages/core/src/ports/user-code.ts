@@ -32,7 +32,7 @@ export interface UserCallRequest {
   readonly method: string;
   /** For a command, an object with an `id`. */
   readonly input: object;
-  /** The longest that the call may take, > 0; for a command, how long it may be silent. */
+  /** The longest that the call may take, > 0; for a command, from one result to the next. */
   readonly limitMs: number;
 }
 

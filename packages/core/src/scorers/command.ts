@@ -10,7 +10,7 @@ const parameters = z.strictObject({
       error: 'expected a program and its arguments, as in ["python3", "score.py"]',
     })
     .min(1),
-  /** How long it may be silent, s: until its first line, and from each line to the next. */
+  /** How long it may take until its first result, and from each result to the next, s. */
   timeout_s: secondsSchema.default(limits.scorerCommandMs / 1_000),
   metrics: declaredMetricsSchema.default({}),
   /** What was found when the spec was read. */

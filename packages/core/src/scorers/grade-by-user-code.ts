@@ -46,7 +46,8 @@ export async function gradeByUserCode(
   const { code, limitMs } = scorer.codeOf(parameters);
   const called = await userCode.call({ code, method: 'score', input, limitMs });
   if (called.kind !== 'returned') return failedGrade(called, limitMs);
-  const known = declaredMetrics(configured).map(({ name }) => name);
+  const declared = declaredMetrics(configured);
+  const known = declared.map(({ name }) => name);
   const { data, error } = returnedSchema.safeParse(called.value);
   if (data === undefined) return failed('scorer-failed', `returned: ${z.prettifyError(error)}`);
   const { score, answer, reason, metrics } = data;
@@ -56,6 +57,15 @@ export async function gradeByUserCode(
   if (unknown !== undefined) {
     const expected = known.length === 0 ? 'none, as none are declared' : known.join(', ');
     return failed('scorer-failed', `returned metrics: expected ${expected}, received "${unknown}"`);
+  }
+  const outside = declared.find(({ name, range: [least, most] }) => {
+    const value = metrics[name] ?? least;
+    return value < least || value > most;
+  });
+  if (outside !== undefined) {
+    const { name, range } = outside;
+    const expected = `expected ${range.join(' to ')}, received ${metrics[name]}`;
+    return failed('scorer-failed', `returned metrics.${name}: ${expected}`);
   }
   const grade = score === null ? ungraded(reason ?? 'no-score', answer) : scored(score, answer);
   return { ...grade, metrics, ...(score !== null && { reason }) };

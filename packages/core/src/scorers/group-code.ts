@@ -45,6 +45,7 @@ export function groupCode(
     count(name, found.kind === 'timeout');
     return found;
   };
+  const lastCrashes = new Map<string, string>();
   let last: Promise<unknown> = Promise.resolve();
   return {
     match: (...request) => {
@@ -56,10 +57,11 @@ export function groupCode(
       const name = nameOf(request);
       const [timeouts, crashes] = [`timeouts of ${name}`, `crashes of ${name}`] as const;
       if (isGivenUp(timeouts)) return TIMEOUT;
-      if (isGivenUp(crashes)) return GIVEN_UP;
+      if (isGivenUp(crashes)) return givenUp(lastCrashes.get(name));
       const ended = await userCode.call({ ...request, specPath: header.specSource.path });
       count(timeouts, ended.kind === 'timeout');
       count(crashes, ended.kind === 'crashed');
+      if (ended.kind === 'crashed') lastCrashes.set(name, ended.message);
       return ended;
     },
     timeoutCounts: () => [...counts],
@@ -67,10 +69,14 @@ export function groupCode(
 }
 
 const TIMEOUT: UserCall = { kind: 'timeout' };
-const GIVEN_UP: UserCall = {
-  kind: 'crashed',
-  message: `not tried: it crashed on ${limits.patternTimeouts} answers in a row`,
-};
+/** @param message - Of the last crash, where it is known. */
+function givenUp(message: string | undefined): UserCall {
+  const why = message === undefined ? '' : `: ${message}`;
+  return {
+    kind: 'crashed',
+    message: `not tried, after ${limits.patternTimeouts} crashes in a row${why}`,
+  };
+}
 
 function nameOf({ code, method }: Pick<UserCallRequest, 'code' | 'method'>): string {
   return 'command' in code ? code.command.join(' ') : `${Object.keys(code.files)[0]} ${method}`;
