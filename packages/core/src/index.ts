@@ -487,7 +487,7 @@ export { countSharedQuestions } from './spec/questions/count-shared.ts';
 export { openQuestions, type QuestionSource } from './spec/questions/load-questions.ts';
 export { renderPrompt } from './spec/render-prompt.ts';
 export { describeUnknownLane, resolveScorer, withSimulator } from './spec/resolve-benchmark.ts';
-export { scorersIn } from './spec/resolve-choice.ts';
+export { resolveChoice } from './spec/resolve-choice.ts';
 export { type Vendor, vendorOf } from './spec/vendors.ts';
 export { type Agreement, cohenKappa } from './statistics/cohen-kappa.ts';
 export { mcnemarTest } from './statistics/mcnemar-test.ts';

@@ -23,7 +23,8 @@ const ENVIRONMENT = [
 /**
  * A command of a user, which reads a line of JSON for each answer and writes one with the same `id`, in any order.
  *
- * Its files of text are those of the plan, whatever became of them. It is started for every batch of lines, which ends with the end of its input, so that it may read them all first.
+ * Its files of text are those of the plan, whatever became of them. It is started for every batch of lines, which ends with
+ * the end of its input, so that it may read them all first.
  */
 export class CommandProcess implements Disposable {
   readonly #code: UserCommand;
@@ -156,7 +157,8 @@ class RunningCommand {
   #rest = '';
   /** How it ended; empty for exit code 0. Undefined: it has not. */
   #end: string | undefined;
-  #hasExited = false;
+  /** How it has exited; what it wrote may still be on its way. Undefined: it has not. */
+  #exit: string | undefined;
   #wake: () => void = () => undefined;
 
   constructor(
@@ -167,23 +169,20 @@ class RunningCommand {
     this.#lines = lines;
     // A group of its own: Ctrl-C is not for it, and it is ended with what it has started.
     this.#child = spawn(program, argv, { ...place, detached: true });
-    this.#child.stdout.on('data', (chunk: Buffer) => this.#read(chunk.toString()));
-    this.#child.stderr.on('data', (chunk: Buffer) => this.#keep(chunk.toString()));
+    // As text: a chunk may end within a character.
+    this.#child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#read(chunk));
+    this.#child.stderr.setEncoding('utf8').on('data', (chunk: string) => this.#keep(chunk));
     // It may end before it has read all of its input.
     this.#child.stdin.on('error', () => undefined);
     this.#child.on('error', (error) => this.#endWith(error.message));
     this.#child.on('exit', (code, signal) => {
-      this.#hasExited = true;
       this.#exit = code === 0 ? '' : `it ended with ${signal ?? `exit code ${code}`}`;
       this.#wake();
     });
-    this.#child.on('close', () => this.#endWith(this.#exit));
+    this.#child.on('close', () => this.#endWith(this.#exit ?? ''));
     const input = [...lines.values()].map((each) => `${JSON.stringify(each)}\n`).join('');
     this.#child.stdin.end(input);
   }
-
-  /** How it has exited; what it wrote may still be on its way. */
-  #exit = '';
 
   /** The end of what it has said beside its results. */
   get output(): string {
@@ -198,11 +197,11 @@ class RunningCommand {
       });
       const silence = new AbortController();
       // What it has started may hold its output open for ever.
-      const waitMs = this.#hasExited ? Math.min(limitMs, GRACE_MS) : limitMs;
+      const waitMs = this.#exit === undefined ? limitMs : Math.min(limitMs, GRACE_MS);
       const first = await Promise.race([something, clock.sleep(waitMs, silence.signal)]);
       silence.abort();
       if (first === 'something') continue;
-      if (this.#hasExited) this.#endWith(this.#exit);
+      if (this.#exit !== undefined) this.#endWith(this.#exit);
       break;
     }
     this.stop();

@@ -1,5 +1,5 @@
 /** What users write, run apart: patterns in a thread, files in processes of their own. */
 
-export { CodeProcess, type LoadedCode } from './code-process.ts';
+export { CodeProcess } from './code-process.ts';
 export { LocalUserCode } from './local-user-code.ts';
 export { ThreadPatternMatcher } from './thread-pattern-matcher.ts';

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type {
   Clock,
   Pattern,
@@ -16,8 +17,7 @@ export class LocalUserCode implements UserCode, Disposable {
   readonly #clock: Clock;
   readonly #patterns: ThreadPatternMatcher;
   readonly #environment: Readonly<Record<string, string | undefined>>;
-  /** By folder, and files or command. */
-  readonly #open = new Map<string, GatheredCalls>();
+  readonly #open: OpenCode[] = [];
 
   /** @param environment - That of this process, of which commands see a few variables, and files none. */
   constructor(clock: Clock, environment: Readonly<Record<string, string | undefined>>) {
@@ -32,10 +32,11 @@ export class LocalUserCode implements UserCode, Disposable {
 
   call({ code, specPath, ...call }: UserCallRequest): Promise<UserCall> {
     const folder = dirname(specPath);
-    const key = JSON.stringify([folder, code]);
-    const open = this.#open.get(key) ?? new GatheredCalls(this.#start(code, folder));
-    this.#open.set(key, open);
-    return open.call(call);
+    const open = this.#open.find((each) => isDeepStrictEqual(each.place, { code, folder }));
+    if (open !== undefined) return open.calls.call(call);
+    const calls = new GatheredCalls(this.#start(code, folder));
+    this.#open.push({ place: { code, folder }, calls });
+    return calls.call(call);
   }
 
   #start(code: UserCallRequest['code'], folder: string): CodeProcess | CommandProcess {
@@ -46,9 +47,14 @@ export class LocalUserCode implements UserCode, Disposable {
 
   [Symbol.dispose](): void {
     this.#patterns[Symbol.dispose]();
-    for (const open of this.#open.values()) open[Symbol.dispose]();
-    this.#open.clear();
+    for (const { calls } of this.#open.splice(0)) calls[Symbol.dispose]();
   }
+}
+
+/** Code that was called, and what calls it. */
+interface OpenCode {
+  readonly place: Pick<UserCallRequest, 'code'> & { readonly folder: string };
+  readonly calls: GatheredCalls;
 }
 
 type Call = Omit<UserCallRequest, 'code' | 'specPath'>;

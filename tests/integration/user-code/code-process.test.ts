@@ -47,6 +47,17 @@ describe('a file of a user', () => {
     ]);
   });
 
+  it('holds what it imports at its top, and no later import', async () => {
+    const files = {
+      'own.ts': `export default { version: 1, score: async () => await import('./half.ts') };`,
+    };
+    using planned = new CodeProcess({ folder, files }, systemClock);
+
+    expect(await planned.call('score', [{}], LIMIT_MS)).toEqual([
+      { kind: 'threw', message: containing('import it at the top of a file') },
+    ]);
+  });
+
   it('may import JSON, and the helpers of the published package', async () => {
     const files = {
       'own.ts': `
@@ -156,7 +167,8 @@ describe('a process that is killed', () => {
     const parent = spawn(process.execPath, [join(folder, 'call-and-wait.ts'), log]);
     await waitUntil('the loop has begun', () => readFileSync(log, 'utf8') !== '');
     const pid = Number(readFileSync(log, 'utf8').split(' ')[1]);
-    const isAlive = isRunning(pid);
+    // In a group of its own, which Ctrl-C does not reach.
+    const isAlive = isRunning(pid) && isRunning(-pid);
 
     parent.kill('SIGKILL');
     await waitUntil('the process of the file has ended', () => !isRunning(pid));

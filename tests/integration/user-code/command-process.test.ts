@@ -138,6 +138,20 @@ describe('a command of a user', () => {
        console.log('{"id":"q","score":1}');`,
       returned({ score: 1 }),
     ],
+    [
+      'writes a character in two parts',
+      `const line = Buffer.from('{"id":"q","score":1,"answer":"é"}\\n');
+       const half = line.indexOf(0xc3) + 1;
+       process.stdout.write(line.subarray(0, half));
+       setTimeout(() => process.stdout.write(line.subarray(half)), 100);`,
+      returned({ score: 1, answer: 'é' }),
+    ],
+    [
+      // Ctrl-C reaches the group of the terminal.
+      'leads a group of its own',
+      `console.log(JSON.stringify({ id: 'q', score: process.kill(-process.pid, 0) }));`,
+      returned({ score: true }),
+    ],
   ])('that %s is ended', async (_, script, ended) => {
     await using folder = await temporaryFolder({ 'odd.cjs': script });
     using userCode = new LocalUserCode(systemClock, environment);

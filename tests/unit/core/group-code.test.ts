@@ -43,6 +43,40 @@ describe('the code of a group', () => {
 
     expect(texts).toEqual(Array<string>(patternTimeouts).fill('hostile'));
   });
+
+  it.each(['crashed', 'timeout'] as const)(
+    'calls a file no more that %s five times in a row, and says why',
+    async (kind) => {
+      let callCount = 0;
+      const userCode: UserCode = {
+        ...inProcessPatterns,
+        call: async ({ input }) => {
+          callCount += 1;
+          if ('isFine' in input) return { kind: 'returned', value: 1 };
+          return kind === 'crashed' ? { kind, message: 'no table' } : { kind };
+        },
+      };
+      const guarded = groupCode(userCode, header);
+      const call = async (input: object) =>
+        await guarded.call({
+          code: { files: { 'a.ts': '' } },
+          method: 'score',
+          input,
+          limitMs: 10,
+        });
+      const almost = Array.from({ length: patternTimeouts - 1 }, () => ({}));
+
+      for (const input of [...almost, { isFine: true }, ...almost, {}]) await call(input);
+      const last = await call({ isFine: true });
+
+      expect(callCount).toBe(2 * patternTimeouts);
+      expect(last).toEqual(
+        kind === 'timeout'
+          ? { kind }
+          : { kind, message: 'not tried, after 5 crashes in a row: no table' },
+      );
+    },
+  );
 });
 
 /** Ends with a timeout on one text, and notes the texts it ran on. */

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { nameCommands } from '../shell/command-name.ts';
 import { type ExitCode, exitCodes } from '../shell/exit-codes.ts';
@@ -40,5 +39,5 @@ async function ignoreFiles(folder: string, terminal: Terminal): Promise<void> {
     return;
   }
   const text = ignoredFiles.map((line) => `${line}\n`).join('');
-  await writeFile(join(folder, '.gitignore'), text, { flag: 'wx' });
+  await writeNewFiles(folder, { '.gitignore': text }, 'Repeat the command.');
 }

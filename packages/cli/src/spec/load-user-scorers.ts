@@ -6,8 +6,8 @@ import {
   type BenchmarkSpec,
   describeIssues,
   ownScorerSchema,
+  resolveChoice,
   type ScorerSpec,
-  scorersIn,
 } from '@thrice/core';
 import { systemClock } from '@thrice/local';
 import { CodeProcess } from '@thrice/user-code';
@@ -46,7 +46,7 @@ export function nameScorerFiles(spec: BenchmarkSpec): {
     config.scorer === undefined ? config : { ...config, scorer: nameOf(config.scorer) },
   );
   const scorers = Object.fromEntries(
-    Object.entries(spec.scorers).map(([name, table]) => [name, scorersIn(table, nameOf)]),
+    Object.entries(spec.scorers).map(([name, table]) => [name, resolveChoice(table, nameOf)]),
   );
   return { spec: { ...spec, configs, scorers: { ...tables, ...scorers } }, problems };
 }

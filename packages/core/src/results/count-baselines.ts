@@ -5,8 +5,9 @@ import { choiceLetter } from '../domain/choices.ts';
 import type { GroupHeader } from '../domain/group.ts';
 import type { Question } from '../domain/question.ts';
 import { type ScorerSpec, scorersOf } from '../domain/scorer.ts';
+import { limits } from '../limits.ts';
+import { mapBounded } from '../map-bounded.ts';
 import type { BlobStore } from '../ports/blob-store.ts';
-
 import { echoOf } from '../scorers/controls.ts';
 import {
   type Grader,
@@ -147,11 +148,11 @@ class Sample {
     answers: Answering['answers'],
     grader: Grader,
   ): Promise<Pick<Baseline, 'score' | 'n'>> {
-    const scores: number[] = [];
-    for (const question of this.#questions) {
-      const score = await this.#bestOf(answers(question), question, grader);
-      if (score !== null) scores.push(score);
-    }
+    // A page at a time: a command is started for all of it.
+    const found = await mapBounded(this.#questions, limits.pageSize, (question) =>
+      this.#bestOf(answers(question), question, grader),
+    );
+    const scores = found.filter((score) => score !== null);
     return { score: mean(scores) ?? null, n: scores.length };
   }
 

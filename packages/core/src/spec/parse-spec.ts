@@ -19,13 +19,13 @@ export function parseSpec(
   schema: z.ZodType<BenchmarkSpec>,
 ): BenchmarkSpec {
   refuseRollouts(document, file);
-  const parsed = schema.safeParse(withoutKindless(document));
+  const parsed = schema.safeParse(markKindless(document));
   if (parsed.success) return parsed.data;
   throw invalidSpec(file, describeIssues(parsed.error, schema, document, suggestKey));
 }
 
-/** Only a command needs no kind: any other scorer without one has a wrong kind, not a missing command. */
-function withoutKindless(document: unknown): unknown {
+/** Only a command needs no kind: what is missing from any other table is its kind, not a command. */
+function markKindless(document: unknown): unknown {
   const { data } = scorersSchema.safeParse(document);
   if (data === undefined) return document;
   const scorers = Object.entries(data.scorers).map(([name, table]) => {

@@ -411,10 +411,7 @@ function withGradeConfig(config: Config, graded: Config | undefined): Config {
 
 /** The scorer that a spec has under a name. One that chooses has the tables of those that it names. */
 export function resolveScorer(spec: BenchmarkSpec, name: string): ScorerSpec {
-  const scorer = scorerNamed(spec, name);
-  return scorer.kind === CHOOSING_KIND
-    ? resolveChoice(scorer, (other) => scorerNamed(spec, other))
-    : scorer;
+  return resolveChoice(scorerNamed(spec, name), (other) => scorerNamed(spec, other));
 }
 
 /** A scorer that is named by its kind has no parameters here: a stored spec must resolve to the same. */

@@ -8,34 +8,21 @@ const choiceSchema = z.object({
   otherwise: z.string().optional(),
 });
 
-/** Gives a scorer that chooses the tables of the scorers that it names. */
+/** A scorer that chooses with something else for each name of a scorer, such as its table. Any other stays as it is. */
 export function resolveChoice(
   table: ScorerSpec,
-  scorerNamed: (name: string) => ScorerSpec,
+  replace: (name: string) => ScorerSpec | string,
 ): ScorerSpec {
-  const { data } = choiceSchema.safeParse(table);
+  const { data } = table.kind === CHOOSING_KIND ? choiceSchema.safeParse(table) : {};
   // Named by its kind alone, which is a problem that is reported with the others.
   if (data === undefined) return table;
   const { scorers, otherwise } = data;
   return {
     ...table,
     scorers: Object.fromEntries(
-      Object.entries(scorers).map(([value, name]) => [value, scorerNamed(name)]),
+      Object.entries(scorers).map(([value, name]) => [value, replace(name)]),
     ),
-    ...(otherwise !== undefined && { otherwise: scorerNamed(otherwise) }),
-  };
-}
-
-/** A table of a spec with each scorer that it names, if it is one that chooses, named otherwise. */
-export function scorersIn(table: ScorerSpec, rename: (name: string) => string): ScorerSpec {
-  const { data } = table.kind === CHOOSING_KIND ? choiceSchema.safeParse(table) : {};
-  if (data === undefined) return table;
-  const { scorers, otherwise } = data;
-  const renamed = Object.entries(scorers).map(([value, name]) => [value, rename(name)]);
-  return {
-    ...table,
-    scorers: Object.fromEntries(renamed),
-    ...(otherwise !== undefined && { otherwise: rename(otherwise) }),
+    ...(otherwise !== undefined && { otherwise: replace(otherwise) }),
   };
 }
 
